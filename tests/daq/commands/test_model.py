@@ -160,7 +160,7 @@ def test_what_changed_between_two_models_is_said_with_its_deviation(
 
 
 def with_memory(before: IdentifiedRobot, factor: float = 1.0) -> IdentifiedRobot:
-    """The same robot under another law, of as much friction; factor: of joint j1's."""
+    """A copy of the robot under a law with memory that has as much friction, for joint j1 `factor` times as much."""
     law = MaxwellSlipSettings(thresholds=(0.01,), spread=1.0)
     laws = (law,) * N
     model, theta = WholeRobot(before.robot, laws), []

@@ -66,7 +66,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    """The same with something else in one place."""
+    """A copy of the value with something else in the place that the path leads to."""
     if not path:
         return new
     copy = dict(value) if isinstance(value, dict) else list(value)

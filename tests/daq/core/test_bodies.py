@@ -58,7 +58,7 @@ def test_a_mechanisms_drives_have_residuals_and_all_its_joints_the_loads_that_th
 
 
 def robot(**more: object) -> RobotEstimate:
-    """Of two joints."""
+    """An estimate of a robot with two joints."""
     payload = Payload(
         2.0,
         0.1,

@@ -342,7 +342,7 @@ def test_lost_samples_are_counted(config: Config) -> None:
 
 
 def test_every_update_says_in_unix_time_when_its_reading_came(config: Config) -> None:
-    """Of the first updates, which are made whole, and of later ones, whose form is only filled."""
+    """The arrival is right in first updates, which are made whole, and in later ones, whose form is only filled."""
     epoch, pipeline, table = 10**18, Pipeline(config, boot=1), readings(18.0)
     for batch in np.split(table, len(table) // 60):
         newest = int(batch["time"][-1])
@@ -484,7 +484,7 @@ def test_where_nobody_listens_an_acknowledgement_is_followed_by_an_update_at_onc
 
 
 def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config) -> None:
-    """The same names, another meaning."""
+    """Under another friction law parameters of the same names mean something else, so a new baseline is asked for."""
     table = readings(20.0).reshape(-1, 30)
     pipeline = Pipeline(config, boot=1)
     law = pipeline.joints[0].estimator.friction()

@@ -312,7 +312,7 @@ def stepped(factor: float, joint: int = 1, jump: float = JUMP, end: float = END)
 
 
 def records(messages: list[Message], joint: str) -> list[dict[str, Any]]:
-    """Of the last message about what has changed of a joint."""
+    """Records in the last message about what has changed of a joint; none where no message came."""
     found = of(messages, f"change/{joint}".encode())
     return found[-1]["records"] if found else []
 

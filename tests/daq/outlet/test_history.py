@@ -275,7 +275,7 @@ def test_a_tick_has_the_rows_since_the_last_and_what_nobody_looked_at_is_in_the_
 
 
 def test_a_cloud_has_three_thousand_points_however_many_came() -> None:
-    """Of two minutes, evenly: a page draws no more in time."""
+    """The points are spread evenly over two minutes, and are no more because a page could not draw them in time."""
     history = History("r", [LABEL])
     for start in np.arange(0.0, 200.0, 10.0):
         cloud = samples(0.0, points=np.zeros((1000, 4)))

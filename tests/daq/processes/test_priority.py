@@ -67,7 +67,7 @@ over.set()
 
 
 def threads(pid: int) -> dict[int, tuple[int, int]]:
-    """Of a process: thread → policy, priority."""
+    """Policy and priority of each thread of a process, by the thread's id."""
     found = [int(one.name) for one in Path(f"/proc/{pid}/task").iterdir()]
     ordinary = ~getattr(os, "SCHED_RESET_ON_FORK", 0)
     return {one: (os.sched_getscheduler(one) & ordinary, os.sched_getparam(one).sched_priority) for one in found}

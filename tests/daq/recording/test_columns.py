@@ -93,7 +93,7 @@ def test_without_its_times_the_other_mistakes_are_said_too(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("rate", "refused"), [(1.1, False), (0.9, True)])
 def test_rows_that_are_too_far_apart_for_a_joint_are_of_another_unit_of_time(rate: float, refused: bool) -> None:
-    """Of most of the first rows; a channel that has sent nothing is no mistake of its times."""
+    """The usual step of the first rows decides, so a late gap or a channel that has sent nothing is no mistake."""
     time = np.cumsum(np.full(50, 1.0 / (rate * SLOWEST)))
     time[20:] += 1e6
     nothing = ChannelSeries(np.zeros(0), np.zeros(0))

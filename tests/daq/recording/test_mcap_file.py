@@ -191,7 +191,7 @@ def test_the_summary_counts_everything_and_knows_the_first_and_the_last_instant(
 
 
 def test_the_index_that_is_written_again_knows_the_instants_too(tmp_path: Path) -> None:
-    """Of chunks of several channels, and of attachments; a file without chunks has an index of attachments."""
+    """The index equals that of a closed file, with the times of attachments and of chunks of several channels."""
     path = tmp_path / "x.mcap"
     file = McapFile(path, "test")
     schema = file.schema("s", SCHEMA)

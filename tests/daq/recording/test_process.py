@@ -92,7 +92,7 @@ def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Reco
 
 
 def test_an_infinite_bound_keeps_to_its_schema(tmp_path: Path) -> None:
-    """Of every model, as the core introduces it: in JSON a bound that has no end is left out."""
+    """The core's introduction of a joint fits its schema, because JSON leaves out a bound that has no end."""
     unbounded = {"unit": "m", "low": -math.inf, "high": math.inf, "equation": "(1)"}
     joint = {"model": "rigid", "unit": "N·m", "rate": 1000.0, "parameters": {"offset": unbounded}}
     topic, body = Introduction("arm", 7, "0" * 16, {"elbow": joint}).message(1.0)
@@ -551,7 +551,7 @@ def state(live: Live) -> dict[str, dict[str, object]]:
 
 
 def pid_of(live: Live, name: str, wait: Callable[..., None]) -> int:
-    """Of a process of the service that runs now."""
+    """The id of a process of the service, once it runs."""
 
     def found() -> int:
         told = state(live)["processes"].get(name, {"up": False})

@@ -159,7 +159,7 @@ def test_a_table_with_a_row_a_joint_is_refused_where_joints_are_numbered_in_it(t
 
 @pytest.mark.parametrize("other", [np.zeros(200), np.arange(200.0), np.stack([np.arange(200.0) % 3] * 2, axis=1)])
 def test_a_column_that_numbers_no_joints_is_left_alone(tmp_path: Path, other: np.ndarray) -> None:
-    """The same number in all rows, one for each row, and a matrix."""
+    """One number in all rows, another number in each row, or a matrix does not say which joint a row belongs to."""
     table, _ = proposed(tmp_path, (), time=T * 1e-3, joint=other, position=Q[:, 0], torque=U[:, 0])
     assert list(table["joints"]) == ["joint1"]
 

@@ -23,7 +23,7 @@ from tests.support.processes.waiting import wait_until
 
 
 class Done(NamedTuple):
-    """Of one `jointwatch replay`."""
+    """Exit code and output of one `jointwatch replay`."""
 
     code: int
     out: str
@@ -116,7 +116,7 @@ def described() -> str:
 
 
 def topics_of(folder: Path) -> list[str]:
-    """Of what was said in its files so far: who reads across a write may see it torn."""
+    """Topics of all messages in the files so far; none where a file is torn because it is being written."""
     with contextlib.suppress(RecordingError):
         return [one.topic for file in recordings(folder, "rigid") for one in said(file)]
     return []

@@ -20,7 +20,7 @@ J_M, J_L, F_C, F_V, GRAVITY, K, NOISE = 0.5, 1.5, 4.0, 3.0, 15.0, 2.0e3, 0.05
 
 
 class Motion(NamedTuple):
-    """Of a joint, exact, fifty rows a second."""
+    """Exact motion of a joint, fifty rows a second."""
 
     t: Floats
     q: Floats

@@ -41,7 +41,7 @@ def moved(seconds: float, seed: int, more: Callable[[Floats, Floats], Floats] | 
 
 
 def ripple(_time: Floats, q: Floats) -> Floats:
-    """Of the twist, as the gear's own errors make it."""
+    """Torque and twist to be added: no torque, and a ripple of the twist as the gear's own errors make it."""
     return np.stack([np.zeros(len(q)), 1e-3 * np.sin(11.0 * q + 0.7)])
 
 

@@ -40,7 +40,10 @@ def test_an_encoder_that_stands_or_a_joint_that_creeps_is_not_judged() -> None:
 
 
 def joint(fast: float, size: int) -> tuple[JointEstimator, list[Event]]:
-    """Of an encoder of 12 bits; from 12 s on it shakes at 5 Hz by so much, rad, for 16 s."""
+    """A joint's estimator after a motion, and its events about bandwidth.
+
+    Its encoder has 12 bits. From 12 s on it shakes at 5 Hz for 16 s; fast: by how much, rad; size: samples at a time.
+    """
     t = PERIOD * np.arange(110_000)
     shakes = (t > 12.0) & (t < 28.0)
     place = 0.8 * np.sin(1.1 * t) + fast * shakes * np.sin(10.0 * np.pi * t)
@@ -99,7 +102,7 @@ def test_the_past_counts_by_four_fifths_for_each_block() -> None:
 
 
 def test_too_little_is_less_than_half_and_enough_again_is_seven_tenths() -> None:
-    """Of one frequency 0.64 gets through, 0.40, 0.64, 0.88."""
+    """The kernel leaves 0.64, 0.40, 0.64 and 0.88 of four frequencies: the second is too little, the last enough."""
     swing, words = wide(), []
     for k, shake in enumerate((0.4, 0.57, 0.4, 0.22)):
         assert response(shake) == pytest.approx((0.64, 0.40, 0.64, 0.88)[k], abs=0.01)

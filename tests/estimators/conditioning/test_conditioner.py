@@ -458,7 +458,7 @@ def test_a_straight_kernel_of_three_taps_is_the_middle_one_and_of_five_has_no_se
 
 
 def test_raw_rows_are_kept_as_long_as_they_are_needed_however_many_there_are() -> None:
-    """Of more than the store has room for, handed over in pieces and at once."""
+    """More rows than the store has room for give the same result in pieces and at once."""
     time, values = motion(2600)
     whole, pieces = Conditioner(Mirror(), PERIOD), Conditioner(Mirror(), PERIOD)
     rows = whole.absorb(time, values)

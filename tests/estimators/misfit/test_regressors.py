@@ -96,7 +96,10 @@ class Given:
 
 
 def products_of(rows: Floats) -> Floats:
-    """Of [φ φ̇ w y]: a change of φ is between two rows, and meets the mean of both."""
+    """Sums of the products of the columns [φ φ̇ w y], as a lower triangle.
+
+    A change of φ lies between two rows, so it is multiplied by the mean of both.
+    """
     rate = slice(P, 2 * P)
     before = np.vstack([np.zeros(SIZE), rows[:-1]])
     mean = 0.5 * (rows + np.where(rows[:, rate].any(axis=1)[:, None], before, 0.0))  # without a change, by itself

@@ -37,7 +37,7 @@ def drawn(seed: int, count: int = 40, rows: int = 60, memory: float = 0.0) -> li
 
 
 class Reference:
-    """The same by least squares over all rows, each weighed by what its block has faded by."""
+    """What `closed` should find, by least squares over all rows, each weighed by what its block has faded by."""
 
     def __init__(self, blocks: list[Floats], lags: Floats) -> None:
         n = len(blocks)
@@ -63,7 +63,7 @@ class Reference:
 
     @property
     def covariance(self) -> Floats:
-        """Of the scores, without what their mean adds."""
+        """Covariance of the scores, without what their mean adds."""
         return np.asarray(self.J - np.outer(self.sums, self.sums) * self.weights[1] / self.weights[0] ** 2)
 
     @property
@@ -138,7 +138,7 @@ def test_an_effect_that_comes_in_bursts_is_not_hidden_by_them() -> None:
 
 
 def test_noise_is_not_found() -> None:
-    """Of 60 draws of 16 blocks; at 2.2 deviations a fifth of them would name something."""
+    """No draw of noise alone names a column: at 2.2 deviations a fifth of these 60 draws of 16 blocks would."""
     assert not any(closed(drawn(100 + seed, count=16, rows=20), np.ones(P)).coefficients.any() for seed in range(60))
 
 

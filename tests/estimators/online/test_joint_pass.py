@@ -52,19 +52,19 @@ def motion(seconds: float, rest: tuple[float, float], changed: float, peak: floa
 
 
 def stepped(samples: Samples, step: float) -> Samples:
-    """The same, read by an encoder with steps (rad)."""
+    """These samples as an encoder with steps (rad) reads them."""
     time, values = samples
     return time, np.column_stack([np.round(values[:, 0] / step) * step, values[:, 1]])
 
 
 def elastic(samples: Samples) -> Samples:
-    """The same with a link that gives way under it, and often sticks: rows are left out."""
+    """These samples with the angle of an elastic link as well, which often sticks, so that rows are left out."""
     time, values = samples
     return time, np.column_stack([values[:, 0], values[:, 0] - 1e-3 * np.sin(2.0 * values[:, 0]), values[:, 1]])
 
 
 def warmed(samples: Samples) -> Samples:
-    """The same with a temperature that comes once a second."""
+    """These samples with a temperature that comes once a second."""
     time, values = samples
     warm = np.where(np.arange(len(time)) % 200 == 0, 20.0 + 1e-3 * np.arange(len(time)), np.nan)
     return time, np.column_stack([values, warm])
@@ -193,7 +193,7 @@ def test_without_a_compiler_readings_cut_any_way_give_the_same_bits() -> None:
 
 
 def digest() -> str:
-    """Of what a joint has learnt over the first seconds, whose law is plain arithmetic.
+    """Hash of what a joint has learnt over the first seconds, whose law is plain arithmetic.
 
     exp, sin and tanh of the compiler and of NumPy may differ in the last bit.
     """

@@ -247,7 +247,10 @@ def test_what_a_person_looks_at_is_of_the_rows_since_the_last_look() -> None:
 
 
 def fault(when: float, seed: int) -> tuple[np.ndarray, Floats]:
-    """The same motion without rest; half of the inertia more and twice the friction from `when` on (s)."""
+    """Times (ns) and samples of the motion of `lived` without rest.
+
+    From `when` on (s) there is half of the inertia more, and twice the friction.
+    """
     t = np.arange(round(9.0 * RATE)) / RATE
     v = sum(size * np.cos(2.0 * np.pi * f * t + phase) for size, f, phase in ((0.8, 0.6, 0.0), (0.6, 1.3, 1.0)))
     q, a = (np.cumsum(v) - 0.5 * v) / RATE, np.gradient(v, 1.0 / RATE)

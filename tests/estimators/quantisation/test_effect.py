@@ -152,7 +152,7 @@ def test_steps_pass_for_an_error_of_a_constant() -> None:
 
 
 def test_what_steps_do_at_each_return_stays_when_more_rows_tell_less_of_white_ones() -> None:
-    """Of steps whose effect is no more than that of white ones nothing was left, however little the residual told."""
+    """What white steps would do is taken off as far as the residual shows it, or nothing might be left of the steps."""
     steps, white = np.array([[4.0, 1.0], [1.0, 9.0]]), np.array([5.0, 1.0])
     for told in (np.array([3.0, 3.0]), np.array([0.1, 0.1])):
         whole = np.diag(beyond(steps, white, told)) + told

@@ -76,7 +76,7 @@ def test_products_of_all_outputs_and_what_a_theta_leaves(outputs: int) -> None:
 
 
 def encoders() -> tuple[Steps, Steps]:
-    """Of two outputs and P parameters, known from 5 ns and from 9 ns on."""
+    """Steps of two encoders for two outputs and P parameters, known from 5 ns and from 9 ns on."""
     rng = np.random.default_rng(7)
     sizes = (2, P, P), (2, P)
     first, second = ([rng.normal(size=size) for size in sizes] for _ in range(2))

@@ -53,7 +53,7 @@ def test_a_beat_that_may_be_larger_than_it_is_found_weighs_by_what_it_may_be() -
 
 
 def test_each_joints_encoder_weighs_its_own_outputs() -> None:
-    """Of three outputs the first two are joint 0's, which beats; joint 1 does not."""
+    """The first two of three outputs weigh less because the encoder of joint 0 beats; the third is of joint 1."""
     one, owners = rows(41.0), np.array([0, 0, 1])
     motion = np.concatenate([one.motion, moved(np.zeros((400, 1)), np.ones((400, 1)))], axis=1)
     given = Rows(one.time, np.repeat(one.phi, 3, axis=1), np.repeat(one.y, 3, axis=1), np.ones((400, 2)), motion=motion)

@@ -23,7 +23,10 @@ def _read(q: Floats, shift: float) -> Floats:
 
 
 def test_encoders_elsewhere_read_what_the_steps_do_one_delay_later() -> None:
-    """Of a motion that repeats to the sample; against that of encoders less that of the motion itself."""
+    """Each error is what a shifted encoder reads less the motion itself, both behind the low-passes.
+
+    The motion repeats to the sample.
+    """
     q = 0.2 * np.sin(2.0 * np.pi * 0.5 * np.arange(0.0, 8.0, 1.0 / RATE))[:, None]
     quantiser, e = RobotShiftedQuantiser(1, 1, (QUICK, SLOW), 1.0 / RATE), np.full((len(q), PLACES, 1), np.nan)
     delay = round((1.0 / QUICK + 1.0 / SLOW) / (np.sqrt(2.0) * np.pi) * RATE)

@@ -48,7 +48,7 @@ def single(values: Floats) -> bool:
 
 @pytest.mark.compiled
 def test_five_values_with_one_minimum_are_followed_by_the_minimiser_of_their_quartic() -> None:
-    """Of two one beyond the list where it is foretold to be below the worst value; else the lower one."""
+    """With two minima one beyond the list is tried if foretold to be below the worst value, else the lower one."""
     rng, seen = np.random.default_rng(8), {"one": 0, "beyond left": 0, "beyond right": 0, "left": 0, "right": 0}
     while min(seen.values()) < 12:
         steps = np.sort(rng.uniform(-3.0, 3.0, 5))

@@ -201,7 +201,7 @@ def test_the_model_of_a_coordinate_is_of_the_base_and_two_steps_the_best_among_t
 @pytest.mark.parametrize("c1", [-32.0, 32.0, -1e-9, 0.5])
 @pytest.mark.parametrize("c4", [0.25, 1.0])
 def test_the_slope_of_a_pure_quartic_has_its_one_root_at_the_cube_root(c1: float, c4: float) -> None:
-    """Of t⁴ and t alone: 4 c4 t³ = −c1, on either side of zero."""
+    """A polynomial of t⁴ and t alone is flat where 4 c4 t³ = −c1, on either side of zero."""
     low, _, count = _stationary(c1, 0.0, 0.0, c4)
     assert count == 1
     assert low == pytest.approx(math.copysign((abs(c1) / (4.0 * c4)) ** (1.0 / 3.0), -c1), rel=1e-9)

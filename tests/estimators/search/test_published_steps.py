@@ -320,7 +320,7 @@ def test_dings_cuckoos_are_as_printed() -> None:
 
 
 def leaders(values: Floats, neighbours: int) -> list[int]:
-    """Of each particle, who is best among those that it knows."""
+    """For each particle, the number of the best one among those that it knows."""
     count = len(values)
     known = [[(i + j) % count for j in range(-neighbours, neighbours + 1)] for i in range(count)]
     return [min(range(count) if neighbours == 0 else one, key=lambda k: values[k]) for one in known]

@@ -13,7 +13,7 @@ from estimators.causes.watch import CauseWatch
 
 
 def comparison() -> Comparison:
-    """Of a joint that is compared with its own start."""
+    """Comparison of a joint with its own start."""
     one = Comparison("rigid", DriftSettings(), Publication("arm", "elbow", 1, "N·m"), {"coulomb": "N·m"})
     estimate = Estimate(
         10**9,

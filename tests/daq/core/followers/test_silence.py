@@ -25,7 +25,7 @@ def maps(messages: list[Message], family: str) -> list[Map]:
 
 
 def reasons(messages: list[Message]) -> list[str]:
-    """Of the estimate among them."""
+    """Texts of the reasons that the only estimate among these messages has."""
     (told,) = maps(messages, "estimate")
     return texts(told["health"]["reasons"])
 

@@ -34,7 +34,10 @@ def test_joints_are_followed_by_themselves() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_number_is_kept_or_lost_once_however_it_is_cut(seed: int) -> None:
-    """Of two joints a random part arrives, some of it twice; batches are cut anywhere, the state is kept between."""
+    """Each number counts once, as kept or as lost, although messages are missing or come twice.
+
+    Messages of two joints are cut into batches anywhere, and the state is kept and taken up between them.
+    """
     random = np.random.default_rng(seed)
     messages: list[Message] = []
     for seq in range(200):

@@ -176,14 +176,14 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
 
 
 def test_minutes_and_hours_are_said_from_two_on(overview: Page) -> None:
-    """Of 100 s "1 min" was told, which was doubted beside the line of time."""
+    """A larger unit is used from two of it on, because "1 min" for 100 s was doubted beside the time axis."""
     script = "async () => { const { duration } = await import('./format.js'); "
     script += "return [100, 119, 120, 7199, 7200, 172799, 6350400].map(duration); }"
     assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h", "47 h", "73 days"]
 
 
 def test_what_began_on_another_day_has_a_date(overview: Page) -> None:
-    """Of wear that began at a midnight ten weeks ago, "since 00:00:00, 1764 h" was told."""
+    """A time on another day has its date, because "since 00:00:00, 1764 h" did not say when wear had begun."""
     script = "async () => { const { sinceAndFor } = await import('./format.js'); "
     script += "const now = Date.UTC(2026, 10, 27, 12) / 1000; "
     script += "return [sinceAndFor(now - 60, now), sinceAndFor(now - 73.5 * 86400, now)]; }"

@@ -43,7 +43,7 @@ PATH = Path(
 
 
 def centre(t: Floats) -> Floats:
-    """Of mass, in the bearing's plane: (rows, 2)."""
+    """Place of the centre of mass in the bearing's plane, (rows, 2)."""
     q = place(t)
     return np.column_stack([X * np.cos(q) - Y * np.sin(q), X * np.sin(q) + Y * np.cos(q)]) / KNOWN.mass
 

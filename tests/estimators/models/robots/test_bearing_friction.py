@@ -33,7 +33,7 @@ def mechanism(gravity: list[float], static: float | None = None) -> Mechanism:
 
 
 def robot(of: Mechanism, gravity: list[float]) -> RobotDescription:
-    """The same tree as the whole robot's model has it."""
+    """The mechanism's tree as the whole robot's model has it."""
     links = load(TABLE).description.links
     names = [link.name for link in links]
     joints = []

@@ -23,7 +23,7 @@ TREES = {
 
 
 class Reference:
-    """The same random robot for Pinocchio and for us."""
+    """One random robot as Pinocchio's model and as our tree, with random rows of motion."""
 
     def __init__(self, parent: tuple[int, ...], kind: tuple[int, ...]) -> None:
         random = np.random.default_rng(len(parent))

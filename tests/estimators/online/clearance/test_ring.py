@@ -31,7 +31,10 @@ def pointing(seconds: float, seed: int, bits: int = 20, late: float = 0.0, twist
 
 
 def pin(clearance: float, motion: Floats, vertical: bool, seed: int, bits: int) -> Floats:
-    """The same of one link on its pin, its contact integrated in full, again and again until a window is full."""
+    """(rows, 3): motor, link and torque of one link on its pin, whose contact is integrated in full.
+
+    The motion is repeated until a window is full.
+    """
     seen = Measured(bits=bits, torque=1e-3).of(
         Journal(vertical=vertical, steel=Steel(clearance=clearance)).play(motion), np.random.default_rng(seed)
     )

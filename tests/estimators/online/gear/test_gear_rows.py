@@ -198,7 +198,7 @@ def test_where_the_link_drives_the_motor_its_friction_is_to_be_exceeded_too(spee
 
 
 def test_behind_a_break_it_begins_as_a_new_one_does() -> None:
-    """Of fifteen samples none is a row; but they had a sign, a phase and a place in the window."""
+    """Fifteen samples before a break give no row, but their sign, phase and place in the window must be forgotten."""
     before, after = steady(15), steady(ROWS, load=-20.0, speed=-0.5)
     found, fresh = watch(rows=66.0), watch(rows=66.0)
     found.absorb(STEP * (1 + np.arange(15)), before)

@@ -339,8 +339,10 @@ def noisy(values: Floats, sigma: float) -> Floats:
 
 @pytest.mark.compiled
 def test_growth_is_reported_only_where_it_is_significant() -> None:
-    """Of a window of 10 blocks the last third has 10 as well: a difference varies by √2 of what one varies by, and ten
-    deviations of one are asked for."""
+    """Growth by 15 deviations is reported, and growth by 5 is not, because 10 are asked for.
+
+    A window has 10 blocks and its last part as many, so their difference varies by √2 of a deviation.
+    """
     first = learnt(noisy(samples(7.0), 2e-4)).report()
     deviation = first.deviations[LOST_MOTION]
     assert 5.0 * deviation > 0.25 * LOST, "what is said of growth is not what decides"
@@ -573,7 +575,7 @@ def test_friction_is_allowed_for_once_it_exceeds_what_is_by_twice_its_uncertaint
 @pytest.mark.compiled
 @pytest.mark.parametrize("level", [1.2, 1.05])
 def test_growth_is_over_where_less_than_half_of_the_limit_is_left(level: float) -> None:
-    """Of a limit of a quarter: at a fifth more it is told as growth still, at a twentieth it may grow again."""
+    """The limit is a quarter: at a fifth more the growth lasts, at a twentieth it is over and may be reported anew."""
     found = learnt(timeline((7.0, 2.0 * LOST), (14.0, level * LOST), (21.0, 2.0 * LOST), seconds=28.0))
     kinds = [event.kind for event in found.events()]
     assert kinds == ["lost_motion_known", "lost_motion_grown"] + ["lost_motion_grown"] * (level < 1.125)
@@ -588,7 +590,7 @@ def test_of_a_negative_lost_motion_a_quarter_is_as_much() -> None:
 
 
 def test_growth_is_watched_in_the_last_third_of_a_window() -> None:
-    """Of 30 blocks the last ten would be all that is looked at if no third were; of 60 they are 20."""
+    """The window has 60 blocks, so that its last third is 20, and not the 10 that are looked at in any case."""
     change, steps = 14.0, 25
     values = timeline((change, 2.0 * LOST), seconds=20.0)
     found, stamps, since = watch(blocks=60, block=0.11), ticks(len(values)), 0

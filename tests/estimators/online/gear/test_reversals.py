@@ -217,7 +217,10 @@ def test_levels_that_fit_as_well_add_their_differences_to_the_deviation() -> Non
 def test_a_lost_motion_is_reported_where_two_of_its_deviations_are_a_fifth_of_it(
     gap: float, noise: float, told: bool
 ) -> None:
-    """Of 2000 rows: 2.2 % of the noise, twice that of the lost motion."""
+    """A lost motion is reported if it is positive and known well enough.
+
+    From 2000 rows a gap is known to 2.2 % of the noise, and the lost motion, twice the gap, to twice as much.
+    """
     theta = np.array([gap, 5e-5, 0.2, -4.0, 2.0, -0.3, 1e-4, -2e-4])
     watch, _ = watch_with((noise,) + (1.0,) * 4, theta)
     report = watch.report()

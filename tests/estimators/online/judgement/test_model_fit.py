@@ -38,7 +38,10 @@ def nothing(t: Floats, _q: Floats, _v: Floats) -> Floats:
 def rows(
     seconds: float, misfit: Misfit = nothing, seed: int = 1, memory: float = 0.0, scale: Floats | float = 1.0
 ) -> Rows:
-    """Of a joint on two sines. memory: correlation of the noise from row to row; scale: of all parameters, by row."""
+    """Rows of a joint that moves on two sines.
+
+    memory: correlation of the noise from row to row; scale: of all parameters, by row.
+    """
     rng = np.random.default_rng(seed)
     t = np.arange(round(seconds / ROW)) * ROW
     phase = rng.uniform(0.0, 2.0 * math.pi, 2)

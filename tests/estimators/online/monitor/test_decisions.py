@@ -56,7 +56,7 @@ def moment(now: int = 5000, **changes: Any) -> Moment:
 
 
 def evidence(purpose: Purpose, **changes: Any) -> Evidence:
-    """Of a window that η in force explains, where θ has changed."""
+    """Evidence of a window that η in force explains, where θ has changed."""
     explained: dict[str, Any] = {
         "first": 4200,
         "now": 5000,

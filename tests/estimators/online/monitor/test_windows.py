@@ -80,7 +80,7 @@ def moment(now: int = ROWS) -> Moment:
 
 
 def expected(first: int, known: Prior, change: bool) -> dict[str, Any]:
-    """The same numbers by NumPy."""
+    """Numbers that the evidence of a window from row `first` on should have, by NumPy."""
     root = known.root()
     A, b = columns()[first:] / SIGMA, measured()[first:] / SIGMA
     count = len(b)

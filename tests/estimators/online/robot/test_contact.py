@@ -21,7 +21,7 @@ def watch(joints: int = 1) -> ContactWatch:
 
 
 def seen(one: ContactWatch, sizes: list[float]) -> list[int]:
-    """Of chunks with these residuals: 1 where a contact begins, −1 where it is over, else 0."""
+    """Changes by chunks with these residuals: 1 where a contact begins, −1 where it is over, else 0."""
     told = []
     for size in sizes:
         changes = one.judge(np.full((10, 1), size), np.zeros(1))

@@ -15,7 +15,7 @@ NO_FRICTION = np.zeros(1)
 
 
 def watch(threshold: float = 3.0, deviation: float = 0.1) -> ContactWatch:
-    """Of one joint that has moved for a second."""
+    """A watch of one joint that has moved for a second."""
     one = ContactWatch(np.array([threshold / 1.5]), np.array([deviation]), CHUNK)
     for _ in range(100):
         one.notice(FAST, FAST)

@@ -162,7 +162,10 @@ def test_what_friction_does_while_a_joint_turns_around_moves_nothing() -> None:
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_coarse_encoders_tell_no_contact(seed: int) -> None:
-    """Of 12 bits, under a model from finer ones; with seed 3 nothing of a start was calm, and it ended in an error."""
+    """Encoders of 12 bits raise no contact under a model that was identified with finer ones.
+
+    With seed 3 no part of the start was calm, which once ended in an error.
+    """
     t, q, tau, _ = measured(seed, 40.0)
     step = 2.0 * np.pi / 2**12
     estimator = RobotEstimator(taught(), 1.0 / RATE, start=8.0)

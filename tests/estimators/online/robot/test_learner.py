@@ -278,7 +278,10 @@ def test_the_variance_of_a_residual_follows_that_of_the_blocks_and_no_wild_row_c
 
 
 def test_what_theta_is_said_to_be_off_by_beyond_a_law_is_what_such_a_friction_does_to_it() -> None:
-    """Of half of the speed seen and about it the slide has 0.2 N more than its law: ten seconds with it and without."""
+    """θ moves as foretold if the slide has 0.2 N more than its law at half of the speed seen and about it.
+
+    Two estimators learn from ten seconds, one with that friction and one without.
+    """
     moves, identified = (
         motion(10.0),
         replace(taught(), speed=np.array([0.7, 3.0]), friction_discrepancy=np.array([0.3, 0.0])),

@@ -24,7 +24,10 @@ def watched(learnt: IdentifiedRobot) -> RobotWatch:
 
 
 def test_more_than_a_twentieth_of_the_torque_is_too_much_until_it_is_less_than_seven_tenths_of_that() -> None:
-    """Of all joints together, over ten seconds: each look of half a second counts a twentieth less than the next."""
+    """The share is that of all joints together, and recent looks count most.
+
+    Each look of half a second counts a twentieth less than the next, which is a memory of ten seconds.
+    """
     one, torques = Unexplained(), np.full((25, 2), 10.0)
     told = []
     for percent in (4.9, 5.1, 3.6, 3.4, 3.6, 5.1):
@@ -45,7 +48,7 @@ def test_more_than_a_twentieth_of_the_torque_is_too_much_until_it_is_less_than_s
 
 
 def test_a_mass_is_known_no_better_than_the_unit_of_a_motors_torque() -> None:
-    """Of torque at a joint the unit is known; that of a motor's current as far as the links are."""
+    """Torque at a joint has a known unit, but that of a motor's current is known only as well as the links are."""
     learnt, body = taught(), standard(2.0, np.zeros(3), 0.01 * np.eye(3))
     base = learnt.model().base
     motors = tuple(replace(joint, by_current=j == 1) for j, joint in enumerate(learnt.robot.joints))

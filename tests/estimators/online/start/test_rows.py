@@ -245,7 +245,7 @@ def test_rows_that_do_not_stick_stay_as_they_are() -> None:
 
 
 def test_at_the_end_every_row_weighs_as_it_will_and_what_is_left_of_its_noise_is_reported() -> None:
-    """Of two outputs of two joints; the second has no steps."""
+    """A quarter of the steps' noise is left in a joint whose rows weigh half; a joint without steps reports 1."""
     phi, y = made(60)
     motion = moved(np.zeros((60, 2)), np.ones((60, 2)))
     motion[:, 0, ROUNDING], motion[:, 1, ROUNDING] = 0.8, 0.0
@@ -341,7 +341,7 @@ def test_how_much_a_deviation_rests_on_reversals_does_not_depend_on_units(unit: 
 
 
 def test_a_direction_that_only_rounding_tells_stays_at_zero_and_one_above_it_does_not() -> None:
-    """Of three columns the second is the first but for a part of it: below 1e-5 in amplitude float64 sums lose it."""
+    """A part of 1e-3 by which two columns differ is found, but float64 sums lose one below 1e-5."""
     for part, told in ((1e-3, True), (1e-7, False)):
         phi, _ = made()
         phi[:, :, 1] = phi[:, :, 0] + part * phi[:, :, 1]

@@ -114,7 +114,10 @@ def psi() -> Floats:
 
 @pytest.mark.parametrize("number", range(len(catalogue(N))))
 def test_evidence_is_the_ratio_of_marginal_likelihoods(number: int) -> None:
-    """Of a residual that is that of one draw of the cause: 180 rows, noise of 0.2 N·m, θ uncertain."""
+    """The evidence for a cause is SciPy's log ratio of likelihoods with and without it.
+
+    The residual is what one draw of the cause does, with noise of 0.2 N·m: 180 values; θ is uncertain.
+    """
     told, rng = known(starting=True, looks=LASTS - 1 if number < 5 else LASTS), np.random.default_rng(number)
     cause = catalogue(N)[number]
     T, root = cause.moves(told), np.linalg.cholesky(cause.prior(told))

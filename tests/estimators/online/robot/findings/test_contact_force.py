@@ -91,7 +91,10 @@ def test_the_link_is_named_as_often_as_its_probability_says() -> None:
 
 
 def test_links_are_compared_by_the_likelihood_of_a_force_anywhere_on_them() -> None:
-    """Of each size a normal force in the middle and a moment of half the link's length times it, by SciPy."""
+    """The result is that of SciPy, with a random force of each size in the middle of each link.
+
+    A random moment of half the link's length times that size stands for forces elsewhere on the link.
+    """
     tree, rng = arm().tree(), np.random.default_rng(3)
     rotations, origins = frames(tree, Q)
     ends = [origins[1], origins[2], origins[2] + rotations[2] @ (LAST[1:4] / LAST[0])]

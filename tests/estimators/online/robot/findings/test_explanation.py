@@ -36,13 +36,16 @@ def explained(one: Explanation) -> Floats:
 
 
 def of_a_slip(bodies: Floats) -> Floats:
-    """Of the pendulum's encoder, which reads 0.1 mrad too much."""
+    """Torque by which the prediction is off where the pendulum's encoder reads 0.1 mrad too much."""
     too_much = MOVES.q + [0.0, 1e-4]
     return MODEL.torque(bodies, MOVES.q, MOVES.dq, MOVES.ddq) - MODEL.torque(bodies, too_much, MOVES.dq, MOVES.ddq)
 
 
 def of_a_tilt(bodies: Floats) -> Floats:
-    """Of a base turned by 1 mrad about its y: the slide feels gravity along its way, and the pendulum another one."""
+    """Torque by which the prediction is off where the base is turned by 1 mrad about its y.
+
+    The slide feels gravity along its way, and the pendulum another one.
+    """
     (mass, x, _, z), angle = bodies[1, :4], MOVES.q[:, 1]  # x, z: mass times the centre's place
     return 1e-3 * 9.81 * np.stack([np.full(len(angle), bodies[0, 0] + mass), z * np.cos(angle) - x * np.sin(angle)], 1)
 
