@@ -115,7 +115,8 @@ def test_registers_come_out_at_the_rate_that_was_asked_for(line: Line) -> None:
         for servo in (1, 2, 3):
             line.set(servo, 1000 * servo)
         readings = collect(bus, 60)
-        assert {"frames", "skipped"} >= nonzero(bus).keys()
+        late = {"unanswered", "unmatched"}  # where a busy machine lets the servos answer late
+        assert {"frames", "skipped"} | late >= nonzero(bus).keys()
     assert len(readings) == 60
     for servo in (1, 2, 3):
         mine = readings[readings["channel"] == servo]
