@@ -20,7 +20,7 @@ def is_corrected(fit: FitState) -> bool:
 
 @kernel((FitState, Learnt))
 def weigh_steps(fit: FitState, learnt: Learnt) -> None:
-    """Write what the rows so far tell of θ, by direction, and by how much the steps move it."""
+    """Write the directions of θ that the rows so far identify, and by how much the steps move θ."""
     p, noises = len(fit.steps), learnt.state.noise
     weight, rough, rows = np.empty(len(noises)), np.empty(len(noises)), 0.0
     for output in range(len(noises)):
