@@ -8,15 +8,13 @@ import numpy as np
 from daq.config.sections import JointSection
 from daq.state.baselines import Baseline
 from daq.stream.reasons import as_maps
-from daq.stream.update import Map, Publication
+from daq.stream.update import Map, Message, Publication
 from estimators.base import Estimate, Knowledge, ParameterState
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.one_encoder import OneEncoder
 from estimators.online.gear.two_encoders import WatchedGear, gear_of
 from estimators.quantities import Floats, Nanoseconds
-
-Message = tuple[bytes, bytes]
 
 #: ns, argued: Time of the rows' clock between two updates of a gear, or of a bearing.
 EVERY: Final = 1_000_000_000

@@ -18,7 +18,7 @@ from daq.core.followers.sample_followers import SampleFollowers, cause_watch_of
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
 from daq.state.baselines import Baseline
-from daq.stream.update import Publication
+from daq.stream.update import Message, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
@@ -29,8 +29,6 @@ from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
 from jointwatch_numba.direct import direct
-
-Message = tuple[bytes, bytes]  # topic, msgpack map
 
 #: ns, argued: Readings that are worth waiting for, at most.
 LONGEST_WAIT = 20_000_000

@@ -33,11 +33,11 @@ from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
 from daq.core.changes.change_records import ChangeRecords, change_state_name
 from daq.core.gear_pipeline import gear_state_name
-from daq.core.joint_pipeline import JointPipeline, Message
+from daq.core.joint_pipeline import JointPipeline
 from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Publication
+from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Message, Publication
 from estimators.base import Phase
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of

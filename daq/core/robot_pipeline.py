@@ -16,10 +16,10 @@ from daq.config.sections import JointSection, RobotSection
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.changes.drift import Comparison, Drift
 from daq.core.changes.joint_in_robot import JointInRobot, JointNow
-from daq.core.mechanisms.joints_together import JointsTogether, Message
+from daq.core.mechanisms.joints_together import JointsTogether
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
-from daq.stream.update import ROBOT, Map, Publication
+from daq.stream.update import ROBOT, Map, Message, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate

@@ -9,10 +9,9 @@ from daq.outlet.current_values import CurrentValues
 from daq.outlet.trace import Trace
 from daq.state.baselines import friction_names, friction_speeds
 from daq.stream.reasons import as_maps, with_todo
+from daq.stream.update import Map
 from estimators.base import Phase, Status
 from estimators.reasons import Reason
-
-Map = dict[str, Any]
 
 RATE: Final = 25.0  # rows/s kept: a push of a tenth of a second is seen
 RECENT: Final = 10  # s of which each joint's residual is compared with its threshold

@@ -67,6 +67,7 @@ EVENTS: Final = {
 }
 
 Map = dict[str, Any]
+Message = tuple[bytes, bytes]  # topic, msgpack map
 
 
 @dataclass(slots=True)

@@ -11,14 +11,12 @@ from daq.config.sections import JointSection
 from daq.core.changes.change_records import ChangeRecord, ChangeRecords
 from daq.core.gear_pipeline import EVERY
 from daq.stream.reasons import as_maps
-from daq.stream.update import Map, Publication
+from daq.stream.update import Map, Message, Publication
 from estimators.online.clearance.bearing import BearingWatch
 from estimators.online.clearance.ring import RingWatch
 from estimators.online.clearance.watch import ClearanceWatch
 from estimators.online.settings import LINK, NEAR
 from estimators.quantities import Floats, Nanoseconds
-
-Message = tuple[bytes, bytes]
 
 STATE: Final = ".clearance"  # how the name of its state ends
 

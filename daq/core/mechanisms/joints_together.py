@@ -1,4 +1,4 @@
-"""Several joints as one: their samples on one clock, and whether any of them gives none.
+"""Several joints as one: their samples on one clock, cut where it jumps, and whether any of them gives none.
 
 A whole robot and a mechanism share this.
 """
@@ -9,16 +9,37 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.core.mechanisms.equidistant import SETTLED, equidistant
-from daq.stream.update import Publication
+from daq.stream.update import Message, Publication
 from estimators.alignment.common_clock import CommonClock
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
+from estimators.thresholds import GAP
 
-Message = tuple[bytes, bytes]
-
+#: s, argued: Rows that are worth a look at least.
+SETTLED: Final = 0.01
+#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than the low-passes need to restart.
+BREAK: Final = 0.1
 #: ns, argued: Time between two updates of what has a joint that gives no rows.
 FAULTED_EVERY: Final = 500_000_000
+
+
+def equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
+    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN stand for the missing ones."""
+    if not len(ticks):
+        return []
+    steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
+    off = np.abs(steps - period * 1e9)
+    if off.max() <= GAP * 1e9 * period:
+        return [(ticks, rows)]
+    jumps = np.flatnonzero(off > GAP * 1e9 * period)
+    found: list[tuple[Nanoseconds, Floats]] = []
+    missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
+    for part in np.split(np.arange(len(ticks)), jumps):
+        if len(part):
+            if part[0] in jumps:
+                found.append((np.full(len(missing), ticks[part[0]]), missing))
+            found.append((ticks[part], rows[part]))
+    return found
 
 
 class JointsTogether:

@@ -10,9 +10,9 @@ import numpy as np
 from daq.config.robots.robot_mechanism import driving_joints
 from daq.config.robots.robot_model import torque_role
 from daq.config.sections import JointSection
-from daq.core.mechanisms.joints_together import JointsTogether, Message
+from daq.core.mechanisms.joints_together import JointsTogether
 from daq.stream.reasons import as_maps
-from daq.stream.update import MECHANISM, Map, Publication
+from daq.stream.update import MECHANISM, Map, Message, Publication
 from estimators.base import Phase, Status
 from estimators.models.mechanisms.description import Description
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL, RUB
