@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 
@@ -18,7 +18,7 @@ LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class BaseTilt:
+class BaseTilt(Cause):
     """The base is tilted."""
 
     joints: tuple[int, ...] = ()
