@@ -9,7 +9,7 @@ import numpy as np
 
 from daq.commands.codes import EXIT_INTERRUPTED, fail, tell_break
 from daq.commands.progress import Progress
-from daq.commands.recordings.inputs import of_another_program
+from daq.commands.recordings.only_ours import of_another_program
 from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table, repeated
 from daq.config.routes import routes
 from daq.config.sections import Config

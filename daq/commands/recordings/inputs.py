@@ -2,12 +2,10 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from daq.recording.questions import open_questions
-from daq.recording.ros_bag import is_ours
 
 TABLES: Final = (".dbc", ".kcd", ".arxml", ".sym", ".urdf", ".xml")
 FRAMES: Final = (".log", ".candump", ".asc", ".blf", ".trc")
@@ -73,13 +71,3 @@ def tell_open_questions(*files: Path | None) -> int:
     if count:
         print("note: answer them and remove the marks; until then the values are as uncertain", file=sys.stderr)
     return count
-
-
-def of_another_program(command: str, files: Sequence[Path]) -> str:
-    """Why a command that reads our own recordings cannot take these, in words; nothing where it may."""
-    if absent := missing(*files):
-        return absent
-    strange = next((file for file in files if not is_ours(file)), None)
-    if strange is None:
-        return ""
-    return f"{command} reads what the service has recorded (.mcap). {how_to_configure(strange)}"

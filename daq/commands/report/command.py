@@ -9,7 +9,7 @@ from typing import Final
 
 from daq.commands.codes import EXIT_INTERRUPTED, fail, tell_break
 from daq.commands.progress import Progress
-from daq.commands.recordings.inputs import of_another_program
+from daq.commands.recordings.only_ours import of_another_program
 from daq.commands.report.document import document
 from daq.commands.report.run import gather
 from daq.recording.reader import RecordingError
