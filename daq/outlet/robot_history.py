@@ -117,12 +117,12 @@ class RobotHistory(NewestAndTrace):
             self._nearest.append((second, {}))
         now = self._nearest[-1][1]
         for name, one in joints.items():
-            if one["threshold"] > 0.0:  # NaN: it does not stand yet
+            if one["threshold"] > 0.0:  # NaN: it is not known yet
                 most, least = now.get(name, (0.0, math.inf))
                 now[name] = max(most, abs(one["residual"]) / one["threshold"]), min(least, one["threshold"])
 
     def _near(self, name: str) -> Map:
-        """`largest_share` and `usual_threshold` of a joint; empty before its threshold stands."""
+        """`largest_share` and `usual_threshold` of a joint; empty before its threshold is known."""
         found = [one[name] for _, one in self._nearest if name in one]
         if not found:
             return {}

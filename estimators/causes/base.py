@@ -38,7 +38,7 @@ class Shape(NamedTuple):
         return cls(np.column_stack([columns, more]), np.vstack([np.tile(turned, len(SHARES)), shares]))
 
     def growing(self, growth: Floats) -> "Shape":
-        """It, growing so (n,) within the window."""
+        """The shape as it grows by these shares (n,) within the window."""
         return Shape(self.columns * growth[:, None], self.mixes)
 
 

@@ -208,7 +208,7 @@ class JointInRobot:
         return messages
 
     def _refer_anew(self) -> None:
-        """What is so now is what later changes are measured against; a baseline of the robot stays."""
+        """Measure later changes against the values of now; a baseline of the robot stays."""
         self._accepted |= self._records.standing(HELD)
         self._offset = None
         if self._commissioned is None:

@@ -33,7 +33,7 @@ class RobotKnowledge:
     reach: Floats  # (n,) rad/s (m/s) of the motion that was taught
     carried: Floats  # (10,) payload that is carried, 0 where none is
     bodies: Floats  # (n, 10) standard parameters of the links, without it
-    starting: bool  # what is so may have been so before
+    starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
 
     def friction_terms(self, j: int) -> Integers:

@@ -30,7 +30,7 @@ class BaseTilt(Cause):
         return chosen(known, np.arange(known.columns.tilts.start, known.columns.tilts.stop))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """TILT about each."""
+        """One deviation is TILT about each axis."""
         return TILT**2 * np.eye(TILTS)
 
     def lasts(self, looks: int, starting: bool) -> bool:

@@ -27,7 +27,7 @@ class EncoderSlip(Cause):
         return chosen(known, np.array([known.columns.slips.start + self.joints[0]]))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """That of a slip of SLIPS."""
+        """One deviation is SLIPS."""
         return np.array([[SLIPS**2]])
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

@@ -28,7 +28,7 @@ class Links(Cause):
         return chosen(known, np.arange(known.model.base))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """That of the robot's description, narrower."""
+        """The prior of the robot's description, narrower."""
         base = known.model.base
         return (OFF / SPREAD) ** 2 * known.prior[:base, :base]
 
@@ -37,5 +37,5 @@ class Links(Cause):
         return starting or looks >= LASTS
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """That it is so."""
+        """Sentence that the links do not fit."""
         return "the links of the model do not fit this robot: its masses or centres differ"

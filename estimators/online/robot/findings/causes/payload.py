@@ -34,7 +34,7 @@ class PayloadCause(Cause):
         return chosen(known, np.arange(known.columns.body.start, known.columns.body.stop))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """The pullback metric's of a tool."""
+        """The prior of a tool, by the pullback metric."""
         return tool_prior()
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

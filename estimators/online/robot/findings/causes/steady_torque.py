@@ -25,7 +25,7 @@ class Contact(Cause):
         return chosen(known, np.array([known.offset_term(j) for j in self.joints]))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """That of offsets."""
+        """The prior of the offsets in the model."""
         places = [known.offset_term(j) for j in self.joints]
         return np.diag(np.diag(known.prior)[places])
 

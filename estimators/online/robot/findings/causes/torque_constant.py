@@ -27,7 +27,7 @@ class TorqueConstant(Cause):
         return chosen(known, np.array([known.columns.gains.start + self.joints[0]]))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """That of a change by CHANGES."""
+        """One deviation is CHANGES."""
         return np.array([[CHANGES**2]])
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
