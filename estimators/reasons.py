@@ -18,7 +18,7 @@ class Reason(NamedTuple):
     words: Mapping[str, str] = {}  # the same for what is no number: unit, needs, signal, cause …
 
     def __str__(self) -> str:
-        """What is so, with its numbers. A misfit begins with whose it is: that of a parameter, or of all the torque."""
+        """The reason as a sentence with its numbers; a misfit begins with its parameter, or with all of the torque."""
         text = CATALOGUE[self.code].says
         if "unexplained" in self.numbers:
             text = OF_TORQUE + text

@@ -14,7 +14,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, ClassVar, Final, Protocol, Self
 
 START: Final = 300.0  # s until the page must answer; a first start compiles the kernels, a minute or more
@@ -84,9 +83,7 @@ class Live:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for process in (self.service, self._rig):
             if process is not None:
                 _stop(process)

@@ -56,7 +56,7 @@ class Progress:
         self._since = time.monotonic()
 
     def reach(self, done: float, total: float | None = None, unit: str | None = None) -> None:
-        """So many of the stage's units are done; total and unit: where they are known only now."""
+        """Note how many of the stage's units are done; total and unit: where they are known only now."""
         self._done = done
         self._total, self._unit = self._total if total is None else total, self._unit if unit is None else unit
 
@@ -65,7 +65,7 @@ class Progress:
         self.stage(name, bytes_of(files), "B")
 
     def add(self, count: float) -> None:
-        """So many bytes were read."""
+        """Note how many bytes were read."""
         if self._unit in ("", "B"):
             self._unit = "B"
             self._done += count

@@ -11,9 +11,17 @@ from typing import Any, Final
 from daq.config.checks import cross_check
 from daq.config.fields import Name
 from daq.config.gateways import AnyGateway
-from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
-from daq.config.sections import Config, JointSection, Processes, Publish, Record, RefitPlace, RobotSection
+from daq.config.sections import (
+    Config,
+    HistorySettings,
+    JointSection,
+    Processes,
+    Publish,
+    Record,
+    RefitPlace,
+    RobotSection,
+)
 from daq.config.toml_file import is_mechanism, read_toml, validate_part
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, ConfigurationProblem, unknown

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from daq.config.drift_limits import DriftSettings
 from daq.config.fields import (
     LARGEST,
     Endpoint,
@@ -21,16 +20,39 @@ from daq.config.fields import (
     meet,
 )
 from daq.config.gateways import AnyGateway
-from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
 from estimators.models.mechanisms.bearing import SLOWEST
 from estimators.online.settings import LINK, NEAR, JointIdentification
+from estimators.quantities import Settings
 
 SCHEDULER: Final = "tls://HOST:PORT (whoever reaches one at tcp:// runs programs as its workers: docs/fleet.md)"
 Metres = Annotated[float, Field(ge=-10, le=10)]
 LAST_PORT: Final = 65535
+
+
+class DriftSettings(Settings):
+    """The limits from which a parameter counts as drifted."""
+
+    percent: float = Field(default=10.0, gt=0, le=1000, description="% of the baseline")
+    z: float = Field(default=5.0, gt=0, le=1000, description="standard deviations of the change")
+    release: float = Field(
+        default=0.7, gt=0, le=1, description="share of a limit below which a parameter is within it again"
+    )
+    wear: float = Field(
+        default=30.0, gt=0, le=1000, description="% of dry friction, grown beside heat and load: the limit"
+    )
+    hold: float = Field(default=5.0, ge=0, le=3600, description="s for which it must be beyond, or within again")
+
+
+class HistorySettings(Settings):
+    """The history file: whether it is written, and how long minutes stay in it."""
+
+    keep: bool = Field(default=True, description="write a history of minutes, hours and days beside the state")
+    minutes: float = Field(
+        default=14.0, ge=1, le=3660, description="days for which minutes are kept; hours and days are kept for ever"
+    )
 
 
 class ToolSection(Section):

@@ -3,7 +3,7 @@
 Read `pipeline.py` first: it describes the whole path. Then, along the path: `reading_buffer.py` (readings wait until an
 update is due), `align.py` and `batch_pass.py` (sorting, and the compiled pass), `joint_pipeline.py` (one joint) with
 `followers/` (what follows its samples, or notices that there are none), `gear_pipeline.py` and `robot_pipeline.py`
-(lost motion; the whole robot), `mechanisms/`, `changes/drift.py` (comparison with a baseline).
+(play of a gear or a bearing; the whole robot), `mechanisms/`, `changes/drift.py` (comparison with a baseline).
 `process.py` is the process around it, with `checkpoint.py`, `baseline_inbox.py`, `refit_worker.py` and
 `replayable_executor.py` (refits that a replay can repeat).
 """

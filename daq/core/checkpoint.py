@@ -21,8 +21,7 @@ import zmq
 import estimators
 from daq.config.sections import Config, JointSection
 from daq.core.changes.change_records import change_state_name
-from daq.core.gear_pipeline import gear_state_name
-from daq.core.mechanisms.clearance_pipeline import clearance_state_name
+from daq.core.gear_pipeline import CLEARANCE_STATE, GEAR_STATE
 from daq.core.pipeline import Pipeline
 from daq.processes.kernels import kept_text
 from daq.processes.logs import log
@@ -45,7 +44,6 @@ ROOMS: Final = (
     "plausibility",
 )
 CHANGES: Final = change_state_name("")  # what the names of states of changes end with
-CLEARANCE: Final = clearance_state_name("")  # the same of clearances
 
 
 @cache
@@ -91,8 +89,8 @@ class Checkpoints:
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
         """address: ipc:// that the writer listens to."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
-        self._keys |= {gear_state_name(name): self._keys[name] for name in config.joints}
-        self._keys |= {clearance_state_name(name): _settings(joint) for name, joint in config.joints.items()}
+        self._keys |= {name + GEAR_STATE: self._keys[name] for name in config.joints}
+        self._keys |= {name + CLEARANCE_STATE: _settings(joint) for name, joint in config.joints.items()}
         self._keys |= {change_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
@@ -124,7 +122,9 @@ class Checkpoints:
             return "belongs to a joint that is no longer configured"
         if its_key != self._keys[name]:
             return "was written by another version of the program, or with other settings"
-        if name.endswith((CHANGES, CLEARANCE)):  # what has changed stays so, for however long the service was away
+        if name.endswith(
+            (CHANGES, CLEARANCE_STATE)
+        ):  # what has changed stays so, for however long the service was away
             return ""
         age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
         if not 0 <= age <= OLDEST:
@@ -138,9 +138,7 @@ class Checkpoints:
             return
         joints = pipeline.joints
         states: list[tuple[str, Callable[[], Any]]] = [(joint.name, joint.estimator.keep) for joint in joints]
-        states += [(gear_state_name(joint.name), joint.gear.keep) for joint in joints if joint.gear is not None]
-        watched = [(joint.name, joint.clearance) for joint in joints if joint.clearance is not None]
-        states += [(clearance_state_name(name), clearance.keep) for name, clearance in watched]
+        states += [(name, play.keep) for joint in joints for name, play in joint.plays.items()]
         states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
         states += [(one.name, one.keep) for one in pipeline.of_all_joints]
         if pipeline.robot is not None:

@@ -1,45 +1,54 @@
-"""The pipeline of one gear, between two encoders or behind one: its lost motion, published once a second."""
+"""The pipelines of one joint's gear and of its bearing: lost motion and clearance, each published once a second.
 
-from collections.abc import Mapping
-from typing import Any, Final
+A gear is between two encoders, or behind one. A bearing is seen by two proximity sensors where the joint has them;
+else by an encoder on either side, where `clearance` is configured.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from daq.config.sections import JointSection
+from daq.core.changes.change_records import ChangeRecord, ChangeRecords
 from daq.state.baselines import Baseline
 from daq.stream.reasons import as_maps
-from daq.stream.update import Map, Publication
+from daq.stream.update import Map, Message, Publication
 from estimators.base import Estimate, Knowledge, ParameterState
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
+from estimators.online.clearance.bearing import BearingWatch
+from estimators.online.clearance.ring import RingWatch
+from estimators.online.clearance.watch import ClearanceWatch
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.one_encoder import OneEncoder
 from estimators.online.gear.two_encoders import WatchedGear, gear_of
+from estimators.online.settings import LINK, NEAR
 from estimators.quantities import Floats, Nanoseconds
-
-Message = tuple[bytes, bytes]
 
 #: ns, argued: Time of the rows' clock between two updates of a gear, or of a bearing.
 EVERY: Final = 1_000_000_000
 NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
+# how the names of their states in the checkpoint end; such a name cannot be a joint's, which has no dot
+GEAR_STATE: Final = ".lost_motion"
+CLEARANCE_STATE: Final = ".clearance"
+Watch = TypeVar("Watch", LostMotion | OneEncoder, BearingWatch)
 
 
-class GearPipeline:
-    """The gear of one joint; it gets the same rows as the joint's own estimator."""
+class PlayPipeline(Generic[Watch]):
+    """What both have in common; `watch` measures."""
 
-    def __init__(
-        self, gear: WatchedGear, joint: JointSection, channels: tuple[str, ...], publication: Publication
-    ) -> None:
-        """channels: the columns of the rows."""
-        self._gear, self._period = gear, 1.0 / joint.rate
-        self._columns = [channels.index(role) for role in gear.roles]
-        self._publication = publication
+    def __init__(self, columns: list[int], build: Callable[[], Watch], publication: Publication) -> None:
+        """columns: which channels of the rows the watch takes; build: makes a watch that knows nothing yet."""
+        self._build: Callable[[], Watch] = build
+        self._columns, self._publication = columns, publication
         self._last = self._slot = 0  # ns, s of the rows' clock
-        self.watch = gear.watch(self._period)
+        self.watch: Watch = build()
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
-        """Rows of the joint without wild samples: (rows,) ns, (rows, channels)."""
+        """Take rows of the joint: (rows,) ns, (rows, channels)."""
         if len(time):
-            self.watch.absorb(time, values[:, self._columns] * self._gear.scale)
+            self.watch.absorb(time, self._sensed(values[:, self._columns]))
             self._last = int(time[-1])
 
     def messages_due(self, epoch: int) -> list[Message]:
@@ -49,26 +58,50 @@ class GearPipeline:
         ]
         if self._last // EVERY != self._slot:
             self._slot = self._last // EVERY
-            messages.append(self._publication.lost_motion(self.body(self.watch), (self._last + epoch) / 1e9))
+            messages += self._messages(epoch)
         return messages
 
-    @staticmethod
-    def body(watch: LostMotion | OneEncoder) -> Map:
-        """The content of `lost_motion/<joint>`."""
-        report, state = watch.report(), watch.state
-        return {
-            "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
-            "deviations": dict(zip(watch.names, report.deviations.tolist(), strict=True)),
-            "known": bool(np.isfinite(report.values[LOST_MOTION])),
-            "reasons": as_maps(report.reasons),
-            "reversals": report.reversals,
-            "rarer": report.rarer,
-            "imitated": report.imitated,
-            "progress": report.progress,
-            "soft": report.soft,
-            "first": state.reference[0],
-            "grown": state.reported,
-        }
+    def keep(self) -> dict[str, Any] | None:
+        """The state for a checkpoint; None while there is none."""
+        return self.watch.keep()
+
+    def start_anew(self) -> None:
+        """Forget what was measured."""
+        self.watch = self._build()
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        try:
+            self.watch.resume(state)
+        except Exception:
+            self.start_anew()
+            raise
+
+    def _sensed(self, values: Floats) -> Floats:
+        """The channels as the watch takes them, (rows, columns)."""
+        return values
+
+    def _messages(self, epoch: int) -> list[Message]:
+        """The messages of a second, see `messages_due`."""
+        raise NotImplementedError
+
+
+class GearPipeline(PlayPipeline[LostMotion | OneEncoder]):
+    """The gear of one joint; it gets the rows that the joint's own estimator gets, without wild samples."""
+
+    def __init__(
+        self, gear: WatchedGear, joint: JointSection, channels: tuple[str, ...], publication: Publication
+    ) -> None:
+        """channels: the columns of the rows."""
+        self._gear = gear
+        columns = [channels.index(role) for role in gear.roles]
+        super().__init__(columns, lambda: gear.watch(1.0 / joint.rate), publication)
+
+    def _sensed(self, values: Floats) -> Floats:
+        return values * self._gear.scale
+
+    def _messages(self, epoch: int) -> list[Message]:
+        return [self._publication.lost_motion(lost_motion_body(self.watch), (self._last + epoch) / 1e9)]
 
     def extended(self, estimate: Estimate, baseline: Baseline) -> Estimate:
         """The joint's estimate with the gear's parameters appended, as far as the baseline has them."""
@@ -83,21 +116,79 @@ class GearPipeline:
             states=estimate.states and (*estimate.states, *(ParameterState(Knowledge.KNOWN) for _ in places)),
         )
 
-    def keep(self) -> dict[str, Any] | None:
-        """The state for a checkpoint; None while there is none."""
-        return self.watch.keep()
 
-    def start_anew(self) -> None:
-        """Forget what was measured."""
-        self.watch = self._gear.watch(self._period)
+class ClearancePipeline(PlayPipeline[BearingWatch]):
+    """The bearing of one joint: its clearance, and how it has grown."""
 
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
-        try:
-            self.watch.resume(state)
-        except Exception:
-            self.start_anew()
-            raise
+    def __init__(
+        self, joint: JointSection, channels: tuple[str, ...], publication: Publication, records: ChangeRecords | None
+    ) -> None:
+        """channels: the columns of the samples; records: of what has changed of the joint."""
+        roles = NEAR if set(NEAR) <= set(channels) else ("position", LINK, "torque")
+        self._records = records
+        columns = [channels.index(role) for role in roles if role in channels]
+        super().__init__(columns, lambda: _bearing_watch(joint, roles == NEAR), publication)
+
+    def _messages(self, epoch: int) -> list[Message]:
+        now = (self._last + epoch) / 1e9
+        messages = [self._publication.clearance(clearance_body(self.watch), now)]
+        if self._records is not None:
+            messages += self._records.follow(self._change(now, epoch), "clearance", now)
+        return messages
+
+    def _change(self, now: float, epoch: int) -> ChangeRecord | None:
+        """How it has grown, with the newest number; None where it has not."""
+        watch, report = self.watch, self.watch.report
+        if not watch.grown or not math.isfinite(report.clearance):
+            return None
+        grown, sigma = report.clearance - watch.first, math.hypot(report.deviation, watch.first_deviation)
+        return ChangeRecord(
+            "clearance", "m", watch.first, watch.first_deviation, report.clearance, report.deviation,
+            100.0 * grown / watch.first, grown / sigma, (watch.since + epoch) / 1e9, now, "gradual", "start",
+        )  # fmt: skip
+
+
+def _bearing_watch(joint: JointSection, near: bool) -> BearingWatch:
+    """A watch that knows nothing yet, by proximity sensors (near) or by encoders."""
+    if near:
+        return ClearanceWatch(1.0 / joint.rate)
+    assert joint.clearance is not None
+    return RingWatch(joint.clearance, 1.0 / joint.rate)
+
+
+def lost_motion_body(watch: LostMotion | OneEncoder) -> Map:
+    """The content of `lost_motion/<joint>`."""
+    report, state = watch.report(), watch.state
+    return {
+        "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
+        "deviations": dict(zip(watch.names, report.deviations.tolist(), strict=True)),
+        "known": bool(np.isfinite(report.values[LOST_MOTION])),
+        "reasons": as_maps(report.reasons),
+        "reversals": report.reversals,
+        "rarer": report.rarer,
+        "imitated": report.imitated,
+        "progress": report.progress,
+        "soft": report.soft,
+        "first": state.reference[0],
+        "grown": state.reported,
+    }
+
+
+def clearance_body(watch: BearingWatch) -> Map:
+    """The content of `clearance/<joint>`."""
+    report = watch.report
+    return {
+        "way": watch.way,
+        "clearance": report.clearance,
+        "deviation": report.deviation,
+        "known": math.isfinite(report.clearance),
+        "reasons": as_maps(report.reasons),
+        "progress": report.progress,
+        "arc": report.arc,
+        "touching": report.touching,
+        "first": watch.first,
+        "grown": watch.grown,
+    }
 
 
 def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearPipeline | None:
@@ -106,6 +197,10 @@ def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication
     return None if gear is None else GearPipeline(gear, joint, channels, publication)
 
 
-def gear_state_name(joint: str) -> str:
-    """The name of a gear's state in the checkpoint; it cannot be a joint's, whose name has no dot."""
-    return f"{joint}.lost_motion"
+def clearance_pipeline_of(
+    joint: JointSection, channels: tuple[str, ...], publication: Publication, records: ChangeRecords | None
+) -> ClearancePipeline | None:
+    """The pipeline of a joint's bearing; None where nothing sees it."""
+    if not set(NEAR) <= set(channels) and joint.clearance is None:
+        return None
+    return ClearancePipeline(joint, channels, publication, records)

@@ -15,10 +15,9 @@ from daq.core.changes.drift import Comparison
 from daq.core.followers.joint_silence import STALE_EVERY, JointSilence
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.sample_followers import SampleFollowers, cause_watch_of
-from daq.core.gear_pipeline import gear_pipeline_of
-from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
+from daq.core.gear_pipeline import CLEARANCE_STATE, GEAR_STATE, clearance_pipeline_of, gear_pipeline_of
 from daq.state.baselines import Baseline
-from daq.stream.update import Publication
+from daq.stream.update import Message, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
@@ -29,8 +28,6 @@ from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
 from jointwatch_numba.direct import direct
-
-Message = tuple[bytes, bytes]  # topic, msgpack map
 
 #: ns, argued: Readings that are worth waiting for, at most.
 LONGEST_WAIT = 20_000_000
@@ -90,6 +87,8 @@ class JointPipeline:
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, channels, publication, self.comparison.records)
+        played = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))
+        self.plays = {name + ending: one for ending, one in played if one is not None}  # by the names of their states
         self._unit = joint.model.unit()
         self._was_valid = False  # whether it has been valid
         self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
@@ -181,10 +180,9 @@ class JointPipeline:
         computed = self.state.estimator.certain, self.state.estimator.resting
         messages += filled or self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
         self._last_texts = texts
-        beside = [one for one in (self.gear, self.clearance) if one is not None]
-        if not self._listened and not beside:
+        if not self._listened and not self.plays:
             self._intervals.quiet = self._quiet_until()
-        return messages + [message for one in beside for message in one.messages_due(epoch)]
+        return messages + [message for one in self.plays.values() for message in one.messages_due(epoch)]
 
     def _quiet_until(self) -> int:
         """Time of the rows (ns) before which, and before a review, no update would change anything but be heard."""

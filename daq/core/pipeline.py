@@ -32,12 +32,10 @@ from daq.config.sections import Config, JointSection
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
 from daq.core.changes.change_records import ChangeRecords, change_state_name
-from daq.core.gear_pipeline import gear_state_name
-from daq.core.joint_pipeline import JointPipeline, Message
-from daq.core.mechanisms.clearance_pipeline import clearance_state_name
+from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Publication
+from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Message, Publication
 from estimators.base import Phase
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
@@ -239,10 +237,9 @@ class Pipeline:
         for joint in self.joints:
             if joint.name in states:
                 joint.resume(states[joint.name])
-            if joint.gear is not None and gear_state_name(joint.name) in states:
-                joint.gear.resume(states[gear_state_name(joint.name)])
-            if joint.clearance is not None and clearance_state_name(joint.name) in states:
-                joint.clearance.resume(states[clearance_state_name(joint.name)])
+            for name, play in joint.plays.items():
+                if name in states:
+                    play.resume(states[name])
             if change_state_name(joint.name) in states:
                 joint.comparison.resume(states[change_state_name(joint.name)])
         for pipeline in self.of_all_joints:

@@ -15,7 +15,6 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.baseline_inbox import BaselineInbox
 from daq.core.checkpoint import Checkpoints
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import ReadingBuffer
 from daq.core.refit_worker import RefitWorker
@@ -29,7 +28,7 @@ from daq.state.files import place
 from daq.stream.channel import CoreReceiver, DriverLink
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, RecordedClock, Transcript
-from daq.stream.update import REFITS, Liveliness
+from daq.stream.update import REFITS, Liveliness, Message
 
 #: ns, argued: Time between two reports of the totals.
 STATUS_EVERY: Final = 500_000_000

@@ -16,10 +16,10 @@ from daq.config.sections import JointSection, RobotSection
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.changes.drift import Comparison, Drift
 from daq.core.changes.joint_in_robot import JointInRobot, JointNow
-from daq.core.mechanisms.joints_together import JointsTogether, Message
+from daq.core.mechanisms.joints_together import JointsTogether
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
-from daq.stream.update import ROBOT, Map, Publication
+from daq.stream.update import ROBOT, Map, Message, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
@@ -51,7 +51,6 @@ class RobotPipeline:
         two updates; settings: drift's limits and the tool; executor: runs the refits of the frictions; records: of what
         has changed of each joint."""
         self.name = ROBOT
-        self._learnt = learnt
         self._names = learnt.robot.names
         rates = [joints[name].rate for name in self._names]
         twisted = [self._names[j] for j in learnt.model().twisted]
@@ -101,7 +100,7 @@ class RobotPipeline:
         return messages
 
     def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
-        """The messages while joints of the model give no rows: the robot is faulted, as they are.
+        """The messages while joints of the model give no rows: the robot is then faulted as well.
 
         faults: joint → why it gives none; now: monotonic ns.
         """
@@ -210,7 +209,7 @@ def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
 
 
 def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str]) -> Map:
-    """What `robot` says; efforts: N·m or N of each joint."""
+    """The content of `robot`; efforts: N·m or N of each joint."""
     payload = found.payload
     measured, predicted, deviations, thresholds, compensation = (
         one.tolist()

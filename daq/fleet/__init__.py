@@ -1,2 +1,2 @@
-"""Many recordings of many robots: `addresses.py` finds them, `examine.py` identifies the joints of one recording,
-`work.py` runs that for all, `verdict.py` compares each robot with its siblings, `parquet.py` writes the results."""
+"""Many recordings of many robots: `addresses.py` finds them, `examine.py` identifies the joints of each
+recording, `verdict.py` compares each robot with its siblings, `parquet.py` writes the results."""

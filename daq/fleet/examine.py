@@ -1,8 +1,11 @@
-"""Examines one recording: identification, refits and skew of its joints as plain numbers; a pure function of it."""
+"""Examines recordings: identification, refits and skew of the joints of each as plain numbers; a pure function of it.
+
+All recordings of a fleet are examined here or on the workers of a cluster; the results are the same to the bit.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,6 +15,7 @@ from daq.config.sections import Config
 from daq.core.joint_pipeline import JointPipeline
 from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, at_hand
+from daq.processes.cluster import Cluster
 from daq.recording.columns import Channels, Columns, read
 from daq.recording.reader import RecordingError, blocks, break_of, configuration
 from daq.recording.ros_bag import is_bag, is_ours
@@ -27,6 +31,7 @@ LONGEST: Final = 0.1  # s that a channel may be late
 #: s, argued: A first time beyond this counts from 1970 (it is in 2001); smaller ones count from a recorder's own start.
 UNIX: Final = 1e9
 COLUMNAR: Final = (".csv", ".npz", ".mat")
+MODULES: Final = ("daq.fleet.examine", "estimators.refit.job")  # with the kernels that one recording may need
 
 
 class Plan(NamedTuple):
@@ -170,3 +175,17 @@ def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tup
             mine = RecordedQuantity(DELAY + one["channel"], "s", one["delay"], one["deviation"])
             found[one["joint"]] = (*found.get(one["joint"], ()), mine)
     return found
+
+
+def here(addresses: Sequence[Address], plan: Plan) -> Iterator[ExaminedRecording]:
+    """Examine them in this process."""
+    return (examine(address, plan) for address in addresses)
+
+
+def on(cluster: Cluster, addresses: Sequence[Address], plan: Plan) -> Iterator[ExaminedRecording]:
+    """Examine them on workers, in the order in which they finish; one that kills its workers is reported as failed."""
+    for number, found in cluster.run(examine, [(address, plan) for address in addresses]):
+        if isinstance(found, ExaminedRecording):
+            yield found
+        else:
+            yield failed(addresses[number], f"{type(found).__name__}: {found}")

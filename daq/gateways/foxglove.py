@@ -14,7 +14,6 @@ import struct
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -79,9 +78,7 @@ class FoxgloveServer:
         log.info("Foxglove %s", self.address)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()

@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Final, Self
 
 from asyncua import ua
@@ -105,9 +104,7 @@ class OpcuaServer:
         log.info("OPC UA %s", settings.endpoint)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._server.stop()
 
     def take(self, topic: str, update: Mapping[str, Any]) -> None:

@@ -7,7 +7,6 @@ reader that stalls gets the newest ten later, and holds up neither us nor anothe
 
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 from cyclonedds.core import DDSException
@@ -72,9 +71,7 @@ class Ros2Publisher:
         log.info("ROS 2 /diagnostics and %s in domain %d", settings.topic, settings.domain)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._writers = ()
         while self._open:
             self._open.pop()

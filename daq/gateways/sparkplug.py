@@ -9,7 +9,6 @@ nothing waits: data are dropped and counted, and the births after the next conne
 import time
 from collections import deque
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -119,9 +118,7 @@ class SparkplugNode:
         self._client.loop_start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._client.is_connected():  # a broker publishes the will of those only who leave without a word
             said = self._client.publish(self._topic("NDEATH"), self._death(), 1)
             if said.rc == mqtt.MQTT_ERR_SUCCESS:

@@ -62,7 +62,7 @@ class CountedLog:
         self._count, self._due = 0, 0.0
 
     def count(self, who: str) -> None:
-        """It has happened once more."""
+        """Count one more time; who: the last who did it."""
         self._count += 1
         now = time.monotonic()
         if now >= self._due:

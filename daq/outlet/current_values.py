@@ -1,9 +1,9 @@
 """The values of a joint, or of the whole robot, at one instant, from which a baseline is made."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Map = dict[str, Any]
+from daq.stream.update import Map
 
 
 class CurrentValues(NamedTuple):

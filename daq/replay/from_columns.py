@@ -22,9 +22,11 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
     for name, roles in channels.items():
         effort = next((one for one in EFFORTS if one in roles), None)
         if "position" not in roles or effort is None:
-            problems.append(f"{file}: joint {name}: expected position and torque (or force), found {_listed(roles)}")
+            listed = ", ".join(roles) or "nothing"
+            problems.append(f"{file}: joint {name}: expected position and torque (or force), found {listed}")
             continue
-        slides = effort == "force" or (columns is not None and _unit(columns, name) == "m")
+        unit = "" if columns is None else columns.joints[name]["position"].conversion("").unit
+        slides = effort == "force" or unit == "m"
         weight = {"axis": "prismatic"} if slides else {"gravity_sin": True, "gravity_cos": True}
         expected = "force" if slides else "torque"
         if effort != expected:
@@ -60,11 +62,3 @@ def _rate(file: Path, series: ChannelSeries) -> float:
         raise RecordingError(f"{file}: expected rising times")
     rate = 1.0 / float(np.mean(steps[steps < UNBROKEN * step]))  # the median's where all are alike
     return float(round(rate)) if abs(rate - round(rate)) < 0.01 * rate else rate
-
-
-def _unit(columns: Columns, joint: str) -> str:
-    return columns.joints[joint]["position"].conversion("").unit
-
-
-def _listed(roles: dict[str, ChannelSeries]) -> str:
-    return ", ".join(roles) or "nothing"

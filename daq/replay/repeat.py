@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import LOOKS, DeferredExecutor
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
 from daq.stream.json_messages import without_unknown
 from daq.stream.transcript import Batch, TurnBlock
-from daq.stream.update import ROBOT, VERSION, Map
+from daq.stream.update import ROBOT, VERSION, Map, Message
 from estimators.refit.inline import Inline
 
 

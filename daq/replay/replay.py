@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.sources import Batch
+from daq.stream.update import Message
 from drivers.base import DriverError
 from drivers.reading import empty
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.columns import Channels, Column, Columns, read
+from daq.recording.columns import Channels, Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.aligned import aligned
@@ -142,17 +142,13 @@ def _units(robot: RobotDescription, columns: Columns) -> list[str]:
             expected = {"position": (joint.axis.length,), LINK: (joint.axis.length,)} | {
                 effort: (joint.axis.effort, "A") if effort == "current" else (joint.axis.effort,) for effort in EFFORTS
             }
-            unit = _unit(column)
+            unit = column.conversion("").unit
             if role in expected and unit not in ("", "1", *expected[role]):
                 found.append(
                     f"[joints.{joint.name}] {role}: expected a unit of {expected[role][0]}, found {column.unit}: "
                     f"the joint is {joint.axis}"
                 )
     return found
-
-
-def _unit(column: Column) -> str:
-    return column.conversion("").unit
 
 
 def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[list[str], list[str]]:

@@ -10,16 +10,15 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
-from types import TracebackType
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.processes.child import Child
 from daq.recording.reader import RecordingError
 from daq.replay.replay import BOOT, Played, turns
 from daq.replay.sources import Batch, Counts
+from daq.stream.update import Message
 from drivers.base import DriverError
 from drivers.files.bytes_read import note, observed
 
@@ -87,9 +86,7 @@ class Shares(Generic[Result]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for child in self._children:
             child.send(signal.SIGKILL)  # it is alive only where this process plays no further
             child.wait()

@@ -10,7 +10,6 @@ wrong address.
 """
 
 import threading
-from types import TracebackType
 from typing import Final, Self
 
 import zmq
@@ -109,9 +108,7 @@ class Forwarder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

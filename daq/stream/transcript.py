@@ -16,10 +16,9 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
+from daq.stream.update import Message
 from drivers.files import reading_block as columns
 from drivers.reading import READING
-
-Message = tuple[bytes, bytes]  # topic, msgpack map
 
 BLOCK: Final = 0.04  # s in one block; a kill can lose two blocks
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted

@@ -67,6 +67,7 @@ EVENTS: Final = {
 }
 
 Map = dict[str, Any]
+Message = tuple[bytes, bytes]  # topic, msgpack map
 
 
 @dataclass(slots=True)
@@ -186,7 +187,7 @@ class Publication:
         return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | body)
 
     def clearance(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`clearance/<joint>`: the room of a pin in its bearing, see daq.core.mechanisms.clearance_pipeline."""
+        """`clearance/<joint>`: the room of a pin in its bearing, see daq.core.gear_pipeline."""
         return f"clearance/{self.joint}".encode(), msgpack.packb(self.head("clearance", timestamp) | body)
 
     def event(

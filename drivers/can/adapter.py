@@ -2,7 +2,7 @@
 
 Three are read otherwise, in bulk: slcan and UDP multicast through the descriptor of the port or socket that python-can
 opened (its own reading costs 127 and 25 µs a frame), SocketCAN through a socket of our own. `ignore_config`: no hidden
-file has a say in what is opened.
+file has a say in what is opened. Times of reception are on CLOCK_MONOTONIC, whatever is done to the wall clock.
 """
 
 import fcntl
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.base import LinkError
-from drivers.can.arrival_time import on_monotonic
 from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
@@ -35,6 +34,7 @@ WIDTH: Final = 64
 # Interfaces whose time stamps are the host's CLOCK_REALTIME at reception: converted to CLOCK_MONOTONIC while draining.
 # All others (device clocks of arbitrary epoch) are stamped when the frame is in our hands.
 _REALTIME: Final = frozenset({"socketcan", "virtual"})
+_SLACK: Final = 10_000_000  # ns between a frame's stamp and its being there to be read
 
 
 class Adapter(Protocol):
@@ -206,3 +206,14 @@ def from_messages(messages: Sequence[can.Message], times: NDArray[np.int64]) -> 
 def _size(message: can.Message) -> int:
     """Bytes; of a remote request those that it asks for."""
     return int(message.dlc) if message.is_remote_frame else len(message.data)
+
+
+def on_monotonic(stamps: NDArray[np.int64], arrived: NDArray[np.int64], empty: int) -> NDArray[np.int64]:
+    """Times of reception; the arrival where a stamp cannot be true, as after a step of the wall clock.
+
+    stamps: ns, CLOCK_REALTIME; arrived: ns, CLOCK_MONOTONIC, when the frame was in our hands; empty: ns, when none was
+    waiting.
+    """
+    times = stamps - (time.time_ns() - time.monotonic_ns())
+    believable = (times >= empty - _SLACK) & (times <= arrived + _SLACK)
+    return np.where(believable, np.minimum(times, arrived), arrived)

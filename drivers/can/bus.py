@@ -3,7 +3,6 @@
 import os.path
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
@@ -145,9 +144,7 @@ class CanBus:
         self._at_once = self._adapter if isinstance(self._adapter, Decoding) else None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._adapter is not None:
             self._adapter.close()
             self._garbage = self._adapter.counts

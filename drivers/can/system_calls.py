@@ -19,7 +19,7 @@ _NAMES: Final = ("recvmmsg", "clock_gettime", "clock_nanosleep", "poll")
 
 
 def _functions() -> tuple[Any, ...]:
-    """Those named, and where errno is."""
+    """The functions of libc in _NAMES, and the one that says where errno is."""
     if not INTERPRETED:
         word, number, pointer = types.int32, types.uint32, types.intp
         where = types.CPointer(types.int32)  # type: ignore[no-untyped-call]

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Literal, Protocol, Self
 
 import numpy as np
@@ -175,9 +174,7 @@ class FilePlayer:
         self._open = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open = False
 
     def read(self, timeout: float) -> NDArray[np.void]:

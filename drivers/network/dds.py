@@ -8,7 +8,6 @@ A DDS domain has no access control: whoever is in it can publish, also falsely.
 """
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Final, Self
 from xml.sax.saxutils import quoteattr
 
@@ -81,9 +80,7 @@ class DdsTopic:
             raise LinkError(f"{self._name}: {error}: is `interface` one of `ip -br link`?") from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for name in reversed(list(self._open)):
             del self._open[name]
 

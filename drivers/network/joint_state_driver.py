@@ -50,9 +50,7 @@ class MessageTopic(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
     def messages(self, timeout: float) -> list[bytes]:
         """Wait up to timeout seconds for the first message, then take all that are there. Raises LinkError."""

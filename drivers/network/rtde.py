@@ -5,7 +5,6 @@ TCP loses no package; what the controller skips shows in its own time stamps, wh
 
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import ClassVar, Final, Literal, Self
 
 import numpy as np
@@ -169,9 +168,7 @@ class Rtde:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._link.close()
 
     def read(self, timeout: float) -> NDArray[np.void]:

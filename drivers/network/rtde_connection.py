@@ -10,7 +10,6 @@ import socket
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from drivers.base import LinkError
@@ -51,9 +50,7 @@ class RtdeConnection:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -15,7 +15,6 @@ import struct
 import time
 from collections import deque
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from drivers.base import LinkError
@@ -103,9 +102,7 @@ class ZenohTopic:
         self._asked = time.monotonic()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._session is not None:
             session, self._session = self._session, None
             session.close()  # type: ignore[no-untyped-call]

@@ -1,6 +1,5 @@
 """A serial line as drivers read it: opened for us alone, read through its descriptor, closed with the `with`."""
 
-from types import TracebackType
 from typing import Self
 
 import serial
@@ -28,9 +27,7 @@ class SerialLine:
             raise link_error(self._port, error) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._serial is not None:
             self._serial.close()
             self._serial = None

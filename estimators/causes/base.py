@@ -38,7 +38,7 @@ class Shape(NamedTuple):
         return cls(np.column_stack([columns, more]), np.vstack([np.tile(turned, len(SHARES)), shares]))
 
     def growing(self, growth: Floats) -> "Shape":
-        """It, growing so (n,) within the window."""
+        """The shape as it grows by these shares (n,) within the window."""
         return Shape(self.columns * growth[:, None], self.mixes)
 
 
@@ -102,11 +102,9 @@ class FaultWindow:
         sine, cosine, _ = np.linalg.lstsq(columns, self.angle, rcond=None)[0]
         return sine * np.sin(q) + cosine * np.cos(q), sine * np.cos(q) - cosine * np.sin(q)
 
-    def derived(self, signal: Callable[[SignatureRows], Floats], order: int) -> Floats:
-        """A derivative of a signal of the rows, 1/s or 1/s², in the rows in which the joint slides."""
-        series = signal(self._all)
-        for _ in range(order):
-            series = np.gradient(series, ROW)
+    def second_derivative(self, signal: Callable[[SignatureRows], Floats]) -> Floats:
+        """The second derivative of a signal of the rows, 1/s², in the rows in which the joint slides."""
+        series = np.gradient(np.gradient(signal(self._all), ROW), ROW)
         return np.asarray(series[self._slides])
 
     def spread(self, values: Floats) -> tuple[Floats, Floats]:

@@ -104,12 +104,12 @@ class HealthyJoint:
         return found
 
     def with_ordinary_twist(self, ordinary: float) -> "HealthyJoint":
-        """It where this mean square of the twist, along shapes of causes, is ordinary."""
+        """The joint where this mean square of the twist, along shapes of causes, counts as ordinary."""
         assert self.twist is not None
         return HealthyJoint(self.scales, self._torque, self.twist._replace(ordinary=ordinary))
 
     def keep(self) -> dict[str, Any]:
-        """It as plain data."""
+        """The joint as plain data."""
         fits = {"torque": self._torque, "twist": self.twist}
         return {"scales": list(self.scales)} | {
             name: None if fit is None else [one.tolist() if isinstance(one, np.ndarray) else one for one in fit]

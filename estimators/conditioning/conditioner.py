@@ -143,7 +143,7 @@ class Conditioner:
 
     @property
     def few(self) -> Reason | None:
-        """That gaps leave few rows, where that is so."""
+        """The reason that gaps leave few rows, where they do."""
         share = self.former.whole
         if share >= FEW:
             return None

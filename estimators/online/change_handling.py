@@ -33,7 +33,7 @@ from estimators.recursive.weights.reversals import UNPROVEN
 from estimators.window.motion_period import motion_period
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
-    from estimators.online.monitor.window_evidence import Shown
+    from estimators.online.relearning import Shown
 
 #: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
 ASKED: Final = 30.0

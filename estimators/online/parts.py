@@ -92,7 +92,7 @@ class Parts:
         )
 
     def _covered(self, wanted: NDArray[np.bool_]) -> bool:
-        """Whether what was known before an alarm is so again, or the prediction of a linear model for long enough.
+        """Whether what was known before an alarm is known again, or the prediction of a linear model for long enough.
 
         A push of a second, too, is explained by some θ along which the motion tells little: less than TRUSTED does not
         tell that from a change.

@@ -15,7 +15,6 @@ each return does not.
 """
 
 import itertools
-import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -48,22 +47,16 @@ class EncoderGrid(NamedTuple):
     period: float  # s between samples
 
 
-def steps_covariance(
-    block: NonlinearBlock,
-    rows: Rows,
-    eta: Floats,
-    theta: Floats,
-    noise: Floats,
-    law: EncoderGrid,
-    far: EncoderGrid | None,
-) -> Floats:
-    """Covariance of [θ s] because of the steps: (parameters + nonlinear,)².
+class ExplainedWindow(NamedTuple):
+    """Declares a window of rows, the values that explain it, and the encoders that its motion was read by."""
 
-    rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
-    behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
-    """
-    shifted, white = shifts(block, rows, eta, theta, noise, law, far)
-    return beyond(_covariance(shifted), white.var(axis=0, ddof=1), math.inf)
+    block: NonlinearBlock
+    rows: Rows  # with the columns of η
+    eta: Floats
+    theta: Floats
+    noise: Floats  # (outputs,) variances
+    law: EncoderGrid  # encoder that the law's speed comes from
+    far: EncoderGrid | None  # encoder behind the spring, if there is one
 
 
 def beyond(steps: Floats, white: Floats, shown: Floats | float) -> Floats:
@@ -77,61 +70,32 @@ def beyond(steps: Floats, white: Floats, shown: Floats | float) -> Floats:
     return np.asarray(steps * np.outer(own, own))
 
 
-def steps_effect(
-    block: NonlinearBlock,
-    rows: Rows,
-    eta: Floats,
-    theta: Floats,
-    noise: Floats,
-    law: EncoderGrid,
-    far: EncoderGrid | None,
-) -> tuple[Floats, Floats, dict[str, float]]:
-    """`steps` and `white` of `beyond`, and `imitated`, from the same readings: most of a refit's time."""
-    one, count = _readings(block, rows, eta, theta, noise, law, far), len(theta) + len(eta)
-    if one is None:
+def steps_effect(window: ExplainedWindow) -> tuple[Floats, Floats, dict[str, float]]:
+    """Arguments `steps` and `white` of `beyond`, and `imitated`, from the same readings: most of a refit's time.
+
+    The first two are of [θ s]: (parameters + nonlinear,)² and (parameters + nonlinear,). They are zero where no stretch
+    of rows is long enough to be smoothed once more.
+    """
+    readings, count = _readings(window), len(window.theta) + len(window.eta)
+    if readings is None:
         return np.zeros((count, count)), np.zeros(count), {}
-    shifted = _shifted(one)
-    each, white = _solutions(one, shifted)
-    return _covariance(each), white.var(axis=0, ddof=1), _imitated(one, shifted, block, rows, theta, noise)
+    shifted = _shifted(readings)
+    rng = np.random.default_rng(0)
+    white = np.array([_solved(*readings.read(rng.random(readings.instants))) for _ in range(PLACES)])
+    each = np.array([_solved(*one) for one in shifted])
+    return np.asarray(each.T @ each / PLACES), white.var(axis=0, ddof=1), _imitated(readings, shifted, window)
 
 
-def shifts(
-    block: NonlinearBlock,
-    rows: Rows,
-    eta: Floats,
-    theta: Floats,
-    noise: Floats,
-    law: EncoderGrid,
-    far: EncoderGrid | None,
-) -> tuple[Floats, Floats]:
-    """b (PLACES, parameters + nonlinear) of shifted encoders, and of encoders that are shifted anew at each instant."""
-    one = _readings(block, rows, eta, theta, noise, law, far)
-    if one is None:
-        nothing = np.zeros((PLACES, len(theta) + len(eta)))
-        return nothing, nothing
-    return _solutions(one, _shifted(one))
-
-
-def imitated(
-    block: NonlinearBlock,
-    rows: Rows,
-    eta: Floats,
-    theta: Floats,
-    noise: Floats,
-    law: EncoderGrid,
-    far: EncoderGrid | None,
-) -> dict[str, float]:
+def imitated(window: ExplainedWindow) -> dict[str, float]:
     """Error of each known constant, rms, that its score test would find because of the steps alone."""
-    one = _readings(block, rows, eta, theta, noise, law, far)
-    return {} if one is None else _imitated(one, _shifted(one), block, rows, theta, noise)
+    readings = _readings(window)
+    return {} if readings is None else _imitated(readings, _shifted(readings), window)
 
 
-def _imitated(
-    one: "_Readings", shifted: list[Reading], block: NonlinearBlock, rows: Rows, theta: Floats, noise: Floats
-) -> dict[str, float]:
+def _imitated(readings: "_Readings", shifted: list[Reading], window: ExplainedWindow) -> dict[str, float]:
     """Error of each known constant by these readings of shifted encoders."""
-    part = rows.part(one.which)
-    weight = np.isfinite(part.y) / np.sqrt(noise)
+    block, theta, part = window.block, window.theta, window.rows.part(readings.which)
+    weight = np.isfinite(part.y) / np.sqrt(window.noise)
     constants = block.joint.constants(part, block.taps, theta)
     if not constants:
         return {}
@@ -144,21 +108,9 @@ def _imitated(
     return {constant.name: float(np.sqrt(square)) for constant, square in zip(constants, squares, strict=True)}
 
 
-def _shifted(one: "_Readings") -> list[Reading]:
+def _shifted(readings: "_Readings") -> list[Reading]:
     """A window as each of PLACES shifted encoders reads it."""
-    return [one.read(np.full(one.instants, number / PLACES)) for number in range(PLACES)]
-
-
-def _solutions(one: "_Readings", shifted: list[Reading]) -> tuple[Floats, Floats]:
-    """b of these shifted encoders, and of encoders that are shifted anew at each instant."""
-    rng = np.random.default_rng(0)
-    white = [_solved(*one.read(rng.random(one.instants))) for _ in range(PLACES)]
-    return np.array([_solved(*each) for each in shifted]), np.array(white)
-
-
-def _covariance(shifted: Floats) -> Floats:
-    """The covariance of b over all shifts."""
-    return np.asarray(shifted.T @ shifted / PLACES)
+    return [readings.read(np.full(readings.instants, number / PLACES)) for number in range(PLACES)]
 
 
 class _Readings(NamedTuple):
@@ -169,16 +121,9 @@ class _Readings(NamedTuple):
     read: Callable[[Floats], Reading]  # [Φ' T'] (equations, columns) and what that adds to the residual
 
 
-def _readings(
-    block: NonlinearBlock,
-    rows: Rows,
-    eta: Floats,
-    theta: Floats,
-    noise: Floats,
-    law: EncoderGrid,
-    far: EncoderGrid | None,
-) -> _Readings | None:
+def _readings(window: ExplainedWindow) -> _Readings | None:
     """Prepare a window for shifted encoders; None where too few rows are contiguous."""
+    block, rows, eta, theta, noise, law, far = window
     place, taps, count = block.place, len(block.taps), len(theta) + len(eta)
     seen, first = distinct(rows.samples[:, block.index], ARGUMENTS)
     reach = len(law.kernel) // 2 + 1

@@ -17,7 +17,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import columns_of, distinct, smooth
 from estimators.numerics.robust import robust_mean
-from estimators.quantisation.effect import EncoderGrid, steps_effect
+from estimators.quantisation.effect import EncoderGrid, ExplainedWindow, steps_effect
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
@@ -133,8 +133,9 @@ def _weighed(outcome: RefitOutcome, job: Job, block: NonlinearBlock, shifted_win
     samples = np.zeros((count, block.index + 1, ARGUMENTS, len(job.taps)))
     samples[:, block.index] = seen[:, first[:, np.newaxis] + np.arange(len(job.taps))].transpose(1, 0, 2)
     rows = Rows(np.zeros(count, np.int64), phi, y, np.zeros((count, 1)), samples)
-    window = block, rows, outcome.eta, outcome.theta, outcome.noise if job.again else job.noise, law, far
-    steps, white, imitated = steps_effect(*window)
+    noise = outcome.noise if job.again else job.noise
+    window = ExplainedWindow(block, rows, outcome.eta, outcome.theta, noise, law, far)
+    steps, white, imitated = steps_effect(window)
     return replace(outcome, steps=steps, white=white, imitated=imitated)
 
 

@@ -28,11 +28,6 @@ STEP: Final = 1e-4  # s, of the integration
 DAMPING: Final = 0.06  # of critical, of gear and bolts
 STRIBECK_HEAT: Final = 0.004  # 1/K by which the Stribeck part grows
 VISCOUS_HEAT: Final = 21.0  # K over which the viscous part falls by e
-PARAMETERS: Final = (
-    *("J_m", "J_l", "J_t", "K", "b", "K_t", "b_t", "F_c", "F_s", "v_s", "F_v", "load", "G_s", "G_c", "heat"),
-    *("brake", "brake_wave", "cable", "cable_from", "cable_dry", "ripple", "order", "wedge", "wedge_at", "wedge_width"),
-    *("push", "gear_error", "ratio"),
-)
 SENSORS: Final = ("gain", "zero", "slip", "eccentricity", "phase", "delay", "limit", "lost", "electric")
 COLUMNS: Final = ("theta_m", "theta_l", "omega_l", "torque")  # of the kernel
 
@@ -61,6 +56,39 @@ class ServoJointSettings(FrozenSettings):
     bandwidth: float = 60.0  # rad/s, of the controller
 
 
+class ServoParts(Layout):
+    """Declares the present parameters of the joint; units, where not stated: kg·m², N·m, N·m·s/rad, rad."""
+
+    J_m: float
+    J_l: float
+    J_t: float
+    K: float
+    b: float
+    K_t: float
+    b_t: float
+    F_c: float
+    F_s: float
+    v_s: float
+    F_v: float
+    load: float
+    G_s: float
+    G_c: float
+    heat: float  # K
+    brake: float
+    brake_wave: float  # share of it that changes over a turn of the motor
+    cable: float
+    cable_from: float
+    cable_dry: float
+    ripple: float
+    order: float  # of the ripple, a turn of the joint
+    wedge: float
+    wedge_at: float
+    wedge_width: float
+    push: float
+    gear_error: float
+    ratio: float
+
+
 class ServoState(Layout):
     """Where a servo joint is; m: motor, l: link, t: tool."""
 
@@ -84,10 +112,12 @@ class ServoJoint:
         self.settings = settings
         self.rng = np.random.default_rng([seed, 11])
         one, phase = settings, float(self.rng.uniform(-0.6, 0.6))
-        own = {name: float(getattr(one, name)) for name in ServoJointSettings.model_fields if name in PARAMETERS}
+        own = {
+            name: float(getattr(one, name)) for name in ServoJointSettings.model_fields if name in ServoParts._fields
+        }
         spread = {name: float(self.rng.uniform(0.85, 1.15)) for name in ("J_l", "J_t", "F_c", "F_s", "F_v", "K")}
         own = {name: value * spread.get(name, 1.0) for name, value in own.items()}
-        self.values: dict[str, float] = dict.fromkeys(PARAMETERS, 0.0) | own
+        self.values: dict[str, float] = dict.fromkeys(ServoParts._fields, 0.0) | own
         self.values |= {"K_t": 3e5 * own["J_t"], "G_s": one.G * np.cos(phase), "G_c": one.G * np.sin(phase)}
         self.values |= {"wedge_width": 0.1, "order": 1.0, "cable_from": 10.0}
         self.sensors: dict[str, float] = dict.fromkeys(SENSORS, 0.0) | {"gain": 1.0, "limit": 1e9}
@@ -102,8 +132,8 @@ class ServoJoint:
     def rows(self, count: int) -> Floats:
         """The next samples as measured, (count, 2 or 3): position (rad), torque (N·m), link position (rad)."""
         out = np.empty((count, len(COLUMNS)))
-        values = np.array([self.values[name] for name in PARAMETERS])
-        _run(values, self.control, self.table, round(1.0 / (self.settings.rate * STEP)), self.state, out)
+        parts = ServoParts(**self.values)
+        _run(parts, self.control, self.table, round(1.0 / (self.settings.rate * STEP)), self.state, out)
         sensors, settings = self.sensors, self.settings
         theta_m, theta_l, omega_l, torque = out.T
         way = self._travel + np.cumsum(np.abs(omega_l)) / settings.rate
@@ -129,15 +159,14 @@ def rated_friction(values: Mapping[str, float]) -> float:
     return values["F_c"] + 0.5 * values["F_s"]
 
 
-@kernel(("f8[::1]", "f8[::1]", "f8[:, ::1]", "i8", ServoState, "f8[:, ::1]"))
-def _run(parameters: Floats, control: Floats, motion: Floats, substeps: int, state: ServoState, out: Floats) -> None:
-    J_m, J_l, J_t, K, b, K_t, b_t, F_c, F_s, v_s, F_v, load, G_s, G_c, heat = parameters[:15]
-    brake, brake_wave, cable, cable_from, cable_dry, ripple, order, wedge, wedge_at, wedge_width = parameters[15:25]
-    push, gear_error, ratio = parameters[25:]
+@kernel((ServoParts, "f8[::1]", "f8[:, ::1]", "i8", ServoState, "f8[:, ::1]"))
+def _run(parts: ServoParts, control: Floats, motion: Floats, substeps: int, state: ServoState, out: Floats) -> None:
+    J_m, J_l, J_t = parts.J_m, parts.J_l, parts.J_t
     kp, kd = control
-    D = 2 * DAMPING * np.sqrt(K * J_m * J_l / (J_m + J_l))
-    D_t = 2 * DAMPING * np.sqrt(K_t * J_t)
-    viscous, stiction = F_v * np.exp(-heat / VISCOUS_HEAT), F_s * max(1.0 + STRIBECK_HEAT * heat, 0.0)
+    D = 2 * DAMPING * np.sqrt(parts.K * J_m * J_l / (J_m + J_l))
+    D_t = 2 * DAMPING * np.sqrt(parts.K_t * J_t)
+    viscous = parts.F_v * np.exp(-parts.heat / VISCOUS_HEAT)
+    stiction = parts.F_s * max(1.0 + STRIBECK_HEAT * parts.heat, 0.0)
     for row in range(len(out)):
         for substep in range(substeps):
             q_m, q_l, q_t = state.q_m, state.q_l, state.q_t
@@ -145,22 +174,22 @@ def _run(parameters: Floats, control: Floats, motion: Floats, substeps: int, sta
             v_t = state.w_t + STEP / 2 * state.a_t
             state.leg, wanted, speed = target(motion, state.leg, state.time * STEP)
             torque = kp * (wanted - q_m) + kd * (speed - v_m)
-            twist = q_m - q_l - gear_error * np.sin(2 * ratio * q_m)
-            wound = twist - np.sign(twist) * min(abs(twist), b)
-            gear = K * wound + D * (v_m - v_l) if wound != 0.0 else 0.0
+            twist = q_m - q_l - parts.gear_error * np.sin(2 * parts.ratio * q_m)
+            wound = twist - np.sign(twist) * min(abs(twist), parts.b)
+            gear = parts.K * wound + D * (v_m - v_l) if wound != 0.0 else 0.0
             twist = q_l - q_t
-            wound = twist - np.sign(twist) * min(abs(twist), b_t)
-            bolt = K_t * wound + D_t * (v_l - v_t) if b_t == 0.0 or wound != 0.0 else 0.0
-            dry = F_c * (1.0 + load * abs(gear)) + stiction * np.exp(-abs(v_m) / v_s)
-            dry += brake * (1.0 + brake_wave * np.sin(ratio * q_m))
-            on_link = wedge * np.exp(-(((q_l - wedge_at) / wedge_width) ** 2))
+            wound = twist - np.sign(twist) * min(abs(twist), parts.b_t)
+            bolt = parts.K_t * wound + D_t * (v_l - v_t) if parts.b_t == 0.0 or wound != 0.0 else 0.0
+            dry = parts.F_c * (1.0 + parts.load * abs(gear)) + stiction * np.exp(-abs(v_m) / parts.v_s)
+            dry += parts.brake * (1.0 + parts.brake_wave * np.sin(parts.ratio * q_m))
+            on_link = parts.wedge * np.exp(-(((q_l - parts.wedge_at) / parts.wedge_width) ** 2))
             pull = 0.0
-            if q_l > cable_from:
-                pull, on_link = cable * (q_l - cable_from), on_link + cable_dry
+            if q_l > parts.cable_from:
+                pull, on_link = parts.cable * (q_l - parts.cable_from), on_link + parts.cable_dry
             free = state.w_m + STEP / J_m * (torque - gear - viscous * v_m)
             after_m = free - np.sign(free) * min(abs(free), STEP / J_m * dry)
-            other = G_s * np.sin(q_l) + G_c * np.cos(q_l) + pull + ripple * np.sin(order * q_l)
-            free = state.w_l + STEP / J_l * (gear - bolt - other + push)
+            other = parts.G_s * np.sin(q_l) + parts.G_c * np.cos(q_l) + pull + parts.ripple * np.sin(parts.order * q_l)
+            free = state.w_l + STEP / J_l * (gear - bolt - other + parts.push)
             after_l = free - np.sign(free) * min(abs(free), STEP / J_l * on_link)
             after_t = state.w_t + STEP / J_t * bolt
             if substep == 0:

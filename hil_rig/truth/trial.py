@@ -9,8 +9,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.drift_limits import DriftSettings
-from daq.config.sections import Channel, DeviceTime, JointSection
+from daq.config.sections import Channel, DeviceTime, DriftSettings, JointSection
 from daq.core.changes.drift import Drift
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import JUDGED, Baseline

@@ -26,7 +26,7 @@ class Queue(Protocol):
 
 
 def queue(robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> Queue:
-    """Packed where no fault befalls single frames and every wire takes it so."""
+    """Make the queue: a packed one where no fault befalls single frames and every wire takes packed samples."""
     packed = [wire for wire in wires if isinstance(wire, PackedWire)]
     return (
         Packed(robot, packed) if len(packed) == len(wires) and faults.spare_frames else WireFrames(robot, wires, faults)

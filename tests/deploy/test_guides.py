@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.stream.update import EVENTS, PUBLIC
 
 ROOT = Path(__file__).parents[2]

@@ -79,10 +79,8 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/online/robot/findings/friction_discrepancy.py": ("SUMS",),
     "estimators/online/robot/residual_attribution.py": ("BESIDE_MODEL",),
     "estimators/plausibility/mistakes/fit.py": ("SIGNED",),
-    "estimators/plausibility/mistakes/position_in_degrees.py": ("DEGREE",),
-    "estimators/plausibility/mistakes/position_wraps.py": ("TURN",),
-    "estimators/plausibility/mistakes/time_factor.py": ("FACTORS",),
-    "estimators/plausibility/mistakes/time_in_milliseconds.py": ("MILLI",),
+    "estimators/plausibility/mistakes/position_units.py": ("DEGREE", "TURN"),
+    "estimators/plausibility/mistakes/times.py": ("FACTORS", "MILLI"),
     "estimators/quantisation/rounding.py": ("(STEP, TABLE)", "LENGTH"),
     "estimators/recursive/estimator.py": ("NEVER",),
     "estimators/recursive/forgetting.py": (
@@ -107,14 +105,14 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/causes/time_course.py": {"time_course": (1e-300,)},
     "estimators/conditioning/bandwidth_check.py": {"__init__": (6.0,)},  # noise of a second difference
     "estimators/misfit/scores.py": {"critical": (3.0, 4.0, 5.0, 16.0, 96.0)},  # Student's t about the normal
-    "estimators/online/eta/nonlinear_columns.py": {"fill_columns": (3.0,)},  # derivative of a cube
+    "estimators/online/eta/in_force.py": {"recentre": (3.0,)},  # derivative of a cube, as below
+    "estimators/online/eta/nonlinear_columns.py": {"fill_columns": (3.0,)},
     "estimators/online/gear/lost_motion.py": {"report": (99.9,)},  # per cent that are not all
     "estimators/online/start/robot_start.py": {"progress": (99.0,)},
     "estimators/online/start/plausibility_look.py": {"_motion": (1e-9,)},  # s per ns
-    "estimators/plausibility/mistakes/current_as_torque.py": {"find_current_as_torque": (10.0,)},  # powers of ten
-    "estimators/plausibility/mistakes/position_wraps.py": {"find_position_wraps": (360.0,)},  # a turn in degrees
-    "estimators/plausibility/mistakes/torque_scale.py": dict.fromkeys(
-        ("find_torque_scale", "find_torque_beyond_limit"), (10.0,)
+    "estimators/plausibility/mistakes/position_units.py": {"find_position_wraps": (360.0,)},  # a turn in degrees
+    "estimators/plausibility/mistakes/torque_units.py": dict.fromkeys(  # powers of ten
+        ("find_torque_scale", "find_torque_beyond_limit", "find_current_as_torque"), (10.0,)
     ),
     "estimators/quantisation/encoder_steps.py": {
         "sample": (1e-9,),  # s per ns

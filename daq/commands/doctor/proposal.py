@@ -106,7 +106,7 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     for one, length in sorted(lengths.items()):
         payload = frames.payload[frames.ids == one, framing.head : length]
         rate = nominal(len(payload) / seconds)
-        guesses = [_plain(byte, size, kind) for byte, size, kind in _cover(payload)]
+        guesses = [f'{{ name = "{kind}_{byte}", type = "{kind}" }}' for byte, _, kind in _cover(payload)]
         found.append({"id": one, "length": length, "count": len(payload), "rate": len(payload) / seconds})
         words.append(f"packet {one}: {length - framing.head} bytes of fields, {len(payload)} packets, {rate:g} Hz")
         lines += [
@@ -137,7 +137,3 @@ def _cover(payload: np.ndarray) -> list[tuple[int, int, str]]:
         found.append((at, size, kind))
         at += size
     return found
-
-
-def _plain(byte: int, _size: int, kind: str) -> str:
-    return f'{{ name = "{kind}_{byte}", type = "{kind}" }}'

@@ -67,10 +67,6 @@ def _report(collector: Collector) -> None:
         text += f", {sum(collector.clocks.values())} of robots whose clocks are off"
     log.info("%s", text)
     if late:
-        words = [f"{name} ({connections.refused.get(name, _state(name in connections.connected))})"
-                 for name in late[:NAMED]]  # fmt: skip
+        states = dict.fromkeys(connections.connected, "connected, says nothing") | connections.refused
+        words = [f"{name} ({states.get(name, 'not connected')})" for name in late[:NAMED]]
         log.info("not heard: %s%s", ", ".join(words), f" and {len(late) - NAMED} more" if len(late) > NAMED else "")
-
-
-def _state(connected: bool) -> str:
-    return "connected, says nothing" if connected else "not connected"

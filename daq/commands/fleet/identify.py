@@ -18,10 +18,9 @@ from daq.config.load import load
 from daq.config.words import ConfigError
 from daq.fleet.addresses import find
 from daq.fleet.comparison import JudgedQuantity
-from daq.fleet.examine import ExaminedRecording, Plan
+from daq.fleet.examine import MODULES, ExaminedRecording, Plan, here, on
 from daq.fleet.parquet import write
 from daq.fleet.verdict import in_order, judge, unsettled
-from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster, ClusterError
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError

@@ -134,7 +134,7 @@ def _span(seconds: float) -> str:
 
 
 def outstanding(quantities: Sequence[JudgedQuantity]) -> list[JudgedQuantity]:
-    """Those that are odd or drift, the worst first."""
+    """The quantities that are odd or drift, the worst first."""
     return sorted((one for one in quantities if one.odd or one.drifts), key=lambda one: -one.worst)
 
 

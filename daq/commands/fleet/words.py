@@ -17,7 +17,7 @@ def sentence(one: JudgedQuantity) -> str:
 
 
 def as_map(one: JudgedQuantity) -> dict[str, Any]:
-    """It as a JSON object; NaN becomes null."""
+    """A judged quantity as a JSON object; NaN becomes null."""
     found = {name: known(value) if isinstance(value, float) else value for name, value in one._asdict().items()}
     return found | {"odd": one.odd, "drifts": one.drifts}
 

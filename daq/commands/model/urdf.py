@@ -11,7 +11,6 @@ from scipy.spatial.transform import Rotation
 from daq.commands.model.mjcf import numbers
 from daq.commands.model.simulated import SimulatedJoint, SimulatedRobot
 from estimators.models.robots.inertia import tensor
-from estimators.quantities import Floats
 
 
 def document(robot: SimulatedRobot) -> str:
@@ -59,7 +58,8 @@ def _joint(root: Element, one: SimulatedJoint, robot: SimulatedRobot) -> None:
     parent = "base" if joint.parent < 0 else f"{robot.joints[joint.parent].joint.name}_link"
     SubElement(element, "parent", link=parent)
     SubElement(element, "child", link=f"{joint.name}_link")
-    SubElement(element, "origin", xyz=numbers(joint.placement[:3, 3]), rpy=_angles(joint.placement))
+    angles = Rotation.from_matrix(joint.placement[:3, :3]).as_euler("xyz")
+    SubElement(element, "origin", xyz=numbers(joint.placement[:3, 3]), rpy=numbers(angles))
     SubElement(element, "axis", xyz=numbers(joint.direction))
     settings = {"effort": limits.effort, "velocity": limits.velocity}
     if bounded:
@@ -67,7 +67,3 @@ def _joint(root: Element, one: SimulatedJoint, robot: SimulatedRobot) -> None:
     known = {key: repr(float(value)) if np.isfinite(value) else "1e9" for key, value in settings.items()}
     SubElement(element, "limit", known)
     SubElement(element, "dynamics", damping=repr(one.viscous.value), friction=repr(one.coulomb.value))
-
-
-def _angles(pose: Floats) -> str:
-    return numbers(Rotation.from_matrix(pose[:3, :3]).as_euler("xyz"))

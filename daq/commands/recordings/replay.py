@@ -36,7 +36,6 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.changes.change_records import instant
-from daq.core.joint_pipeline import Message
 from daq.recording.columns import Channels, Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
@@ -47,6 +46,7 @@ from daq.replay.replay import Played
 from daq.replay.shares import Shares
 from daq.replay.sources import Batch, Counts, readings_of
 from daq.stream.json_messages import finite
+from daq.stream.update import Message
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple, TextIO
 import msgpack
 
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import is_configuration
 from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import Mistakes
+from daq.stream.update import Message
 from estimators.base import Estimate
 from estimators.reasons import Reason
 

@@ -30,16 +30,12 @@ def run(options: argparse.Namespace) -> int:
         return refuse(mistakes)
     try:
         if options.set is not None:
-            _set(config, options.set, options.page or config.publish.page)
+            # only the service has the values
+            send(config, options.page or config.publish.page, "api/baseline", options.set)
         _show(config, read(place(config, "baseline.json")))
     except BaselineError as error:
         return fail(error)
     return 0
-
-
-def _set(config: Config, joints: list[str], page: str) -> None:
-    """Ask the running service to set baselines: only the service has the values."""
-    send(config, page, "api/baseline", joints)
 
 
 def _show(config: Config, baselines: Baselines) -> None:

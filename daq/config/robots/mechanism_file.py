@@ -83,7 +83,7 @@ def _built(description: Description, lines: Lines, problems: list[ConfigurationP
 def _wrong_names(data: Mapping[str, Any]) -> Iterator[Mistake]:
     """Names that are twice there, or not at all, as far as the tables can be read."""
     above: list[str] = []
-    links = [_name(one) for one in _tables(data, "links")]
+    links = [str(one.get("name", "")) for one in _tables(data, "links")]
     known = list(dict.fromkeys(links))
     for at, (one, name) in enumerate(zip(_tables(data, "links"), links, strict=True)):
         parent = one.get("parent", "")
@@ -109,10 +109,6 @@ def _wrong_names(data: Mapping[str, Any]) -> Iterator[Mistake]:
 def _tables(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     listed = data.get(key, [])
     return [one if isinstance(one, Mapping) else {} for one in listed] if isinstance(listed, list) else []
-
-
-def _name(table: Mapping[str, Any]) -> str:
-    return str(table.get("name", ""))
 
 
 def _problem(lines: Lines, path: tuple[str | int, ...], text: str) -> ConfigurationProblem:

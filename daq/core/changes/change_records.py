@@ -103,7 +103,7 @@ class ChangeRecord:
         return found if not self.over else f"{found}; it is within its limits again"
 
     def plain(self) -> Map:
-        """It as the stream has it."""
+        """The record as a map of the stream."""
         names = {"before": "from", "before_deviation": "from_deviation", "now": "to", "now_deviation": "to_deviation"}
         return {names.get(key, key): value for key, value in asdict(self).items()} | {"text": self.text}
 
@@ -226,7 +226,7 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def standing(self, names: Collection[str]) -> set[str]:
-        """Those of these parameters whose change is not over."""
+        """Those of the named parameters whose change is not over."""
         return {record.parameter for record in self.records if not record.over and record.parameter in names}
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:

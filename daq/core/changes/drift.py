@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.core.changes.change_records import ChangeRecords
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication

@@ -15,17 +15,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from pydantic import ValidationError
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.core.changes.change_records import ALARM_BEFORE, ChangeRecord, ChangeRecords
 from daq.core.changes.drift import NOTHING, SETTLING, Drift
 from daq.state.baselines import JUDGED, Baseline, friction_names
-from daq.stream.update import ROBOT, Map
+from daq.stream.update import ROBOT, Map, Message
 from estimators.base import Estimate, Phase, Status
 from estimators.online.robot.estimate import HeldFinding
 from estimators.online.robot.findings.record import RobotFinding
 from estimators.quantities import Floats
-
-Message = tuple[bytes, bytes]
 
 FRICTION: Final = ("friction_slow", "friction_fast")
 OFFSET: Final = "torque_offset"
@@ -210,7 +208,7 @@ class JointInRobot:
         return messages
 
     def _refer_anew(self) -> None:
-        """What is so now is what later changes are measured against; a baseline of the robot stays."""
+        """Measure later changes against the values of now; a baseline of the robot stays."""
         self._accepted |= self._records.standing(HELD)
         self._offset = None
         if self._commissioned is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from daq.core.followers.channel_watch import ChannelWatch
 from daq.core.followers.joint_use import JointUse, JointUseState, absorb_use
-from daq.core.mechanisms.clearance_pipeline import ClearancePipeline
+from daq.core.gear_pipeline import ClearancePipeline
 from estimators.causes.sample_rows import StoredSamples, store_samples
 from estimators.causes.watch import CauseWatch
 from estimators.numerics.jit import inline, kernel

@@ -1,1 +1,1 @@
-"""Pipelines of what bearings carry and how much room they have: a mechanism with loops, and a bearing's clearance."""
+"""The pipeline of a mechanism with loops, and what it shares with that of a whole robot: several joints as one."""

@@ -1,6 +1,6 @@
-"""Several joints as one: their samples on one clock, and whether any of them gives none.
+"""Several joints as one: their samples on one clock, cut where it jumps, and events where joints give none.
 
-A whole robot and a mechanism share this.
+The pipelines of a whole robot and of a mechanism use it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,26 +9,47 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.core.mechanisms.equidistant import SETTLED, equidistant
-from daq.stream.update import Publication
+from daq.stream.update import Message, Publication
 from estimators.alignment.common_clock import CommonClock
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
+from estimators.thresholds import GAP
 
-Message = tuple[bytes, bytes]
-
-#: ns, argued: Time between two updates of what has a joint that gives no rows.
+#: s, argued: Rows that are handed over together, at least.
+SETTLED: Final = 0.01
+#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than the low-passes need to restart.
+BREAK: Final = 0.1
+#: ns, argued: Time between two updates of a robot or a mechanism while one of its joints gives no rows.
 FAULTED_EVERY: Final = 500_000_000
 
 
+def equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
+    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN stand for the missing ones."""
+    if not len(ticks):
+        return []
+    steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
+    off = np.abs(steps - period * 1e9)
+    if off.max() <= GAP * 1e9 * period:
+        return [(ticks, rows)]
+    jumps = np.flatnonzero(off > GAP * 1e9 * period)
+    found: list[tuple[Nanoseconds, Floats]] = []
+    missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
+    for part in np.split(np.arange(len(ticks)), jumps):
+        if len(part):
+            if part[0] in jumps:
+                found.append((np.full(len(missing), ticks[part[0]]), missing))
+            found.append((ticks[part], rows[part]))
+    return found
+
+
 class JointsTogether:
-    """The samples of these joints, as their own estimators get them. `last`: ns, of the last row on the one clock."""
+    """Collects the samples of several joints, as their own estimators get them, on one clock."""
 
     def __init__(self, names: Sequence[str], rates: Sequence[float], columns: Sequence[NDArray[np.int64]]) -> None:
         """rates: Hz of each joint; columns: of each joint, which of its channels are taken, as many of every joint."""
         self.names = names
         self.period = 1.0 / rates[0]
-        self.last = 0
+        self.last = 0  # ns, of the last row
         self.faults: tuple[Reason, ...] = ()
         self._clock = CommonClock([1.0 / rate for rate in rates], columns=len(columns[0]))
         self._places = {name: index for index, name in enumerate(names)}
@@ -55,7 +76,7 @@ class JointsTogether:
 
     @property
     def settled(self) -> bool:
-        """Whether rows are there that are worth a look."""
+        """Whether enough rows wait to be handed over."""
         return self._waiting * self.period >= SETTLED
 
     def batches(self) -> Iterator[tuple[Nanoseconds, Floats]]:
@@ -71,7 +92,7 @@ class JointsTogether:
     ) -> list[Message]:
         """The event where the first of these joints gives no rows, or all of them do again.
 
-        faults: joint → why it gives none; all_well: what is said then; timestamp: Unix s.
+        faults: joint → why it gives none; all_well: the event's text in the second case; timestamp: Unix s.
         """
         reasons = tuple(
             Reason("joint_faulted", name, words={"cause": joined(faults[name])})
@@ -81,11 +102,11 @@ class JointsTogether:
         changed, self.faults = bool(reasons) != bool(self.faults), reasons
         if not changed:
             return []
-        kind, text = ("fault", self._said_once(faults)) if reasons else ("recovered", all_well)
+        kind, text = ("fault", self._causes(faults)) if reasons else ("recovered", all_well)
         return [publication.event(kind, text, timestamp)]
 
-    def _said_once(self, faults: Mapping[str, tuple[Reason, ...]]) -> str:
-        """Why joints give no rows: what is so of several is said once."""
+    def _causes(self, faults: Mapping[str, tuple[Reason, ...]]) -> str:
+        """Why joints give no rows, in words; a cause that several have in common is written once."""
         causes: dict[str, list[str]] = {}
         for name in self.names:
             if name in faults:
@@ -97,7 +118,7 @@ class JointsTogether:
         )
 
     def fault_due(self, now: int) -> bool:
-        """Whether an update is due that says a fault, since no rows make one; now: monotonic ns."""
+        """Whether an update about a fault is due, which without rows nothing else causes; now: monotonic ns."""
         due = bool(self.faults) and now - self._last_fault >= FAULTED_EVERY
         if due:
             self._last_fault = now

@@ -10,9 +10,9 @@ import numpy as np
 from daq.config.robots.robot_mechanism import driving_joints
 from daq.config.robots.robot_model import torque_role
 from daq.config.sections import JointSection
-from daq.core.mechanisms.joints_together import JointsTogether, Message
+from daq.core.mechanisms.joints_together import JointsTogether
 from daq.stream.reasons import as_maps
-from daq.stream.update import MECHANISM, Map, Publication
+from daq.stream.update import MECHANISM, Map, Message, Publication
 from estimators.base import Phase, Status
 from estimators.models.mechanisms.description import Description
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL, RUB
@@ -20,6 +20,7 @@ from estimators.online.mechanism.estimate import MechanismEstimate
 from estimators.online.mechanism.estimator import MechanismEstimator
 from estimators.reasons import Reason
 
+# key of a joint's load in the message → its column
 CARRIED: Final = {"radial": RADIAL, "axial": AXIAL, "bending": BENDING, "friction": RUB}
 
 
@@ -61,7 +62,7 @@ class MechanismPipeline:
         return messages
 
     def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
-        """The messages while a drive gives no rows: the mechanism is faulted, as it is.
+        """The messages while a drive gives no rows: the mechanism is then faulted as well.
 
         faults: joint → why it gives none; now: monotonic ns.
         """
@@ -93,7 +94,7 @@ class MechanismPipeline:
 
 
 def mechanism_body(found: MechanismEstimate, description: Description) -> Map:
-    """What `mechanism` says."""
+    """The content of `mechanism`."""
     driven = [link for link in description.links if link.drive]
     joints = [(link.name, link.kind == "prismatic") for link in description.links]
     joints += [(cut.name, False) for cut in description.cuts]

@@ -90,7 +90,7 @@ class WrittenContinuity:
         return found
 
     def keep(self) -> dict[bytes, bytes]:
-        """It as metadata of a file."""
+        """The state as metadata of a file."""
         rows = [[*name, *last, self._past.get(name, [])] for name, last in self._last.items()]
         return {METADATA: zlib.compress(json.dumps(rows).encode(), 1)}
 

@@ -38,7 +38,7 @@ class FleetTimeLeft(NamedTuple):
         return float("inf") if self.time_left.left is None else self.time_left.left.low
 
     def as_map(self) -> dict[str, Any]:
-        """It as a JSON object."""
+        """The time left as a JSON object."""
         one = self.time_left
         left = None if one.left is None else one.left._asdict()
         found: dict[str, Any] = finite({"robot": self.robot, "joint": self.joint, **one._asdict(), "left": left})

@@ -18,9 +18,8 @@ PERMANENT: Final = 500  # from this code on an answer is final (RFC 5321, 4.2.1)
 class Mail:
     """Sends through one server."""
 
-    def __init__(self, settings: MailSection, password: str, longest: float = LONGEST) -> None:
-        """longest: s that one mail may take."""
-        self._settings, self._password, self._longest = settings, password, longest
+    def __init__(self, settings: MailSection, password: str) -> None:
+        self._settings, self._password = settings, password
 
     def send(self, one: Notification) -> None:
         """Send it. Raises DeliveryRefusedError where the server will never take it, OSError otherwise."""
@@ -52,11 +51,11 @@ class Mail:
         with contextlib.ExitStack() as stack:
             server: smtplib.SMTP
             if settings.security == "tls":
-                server = smtplib.SMTP_SSL(timeout=self._longest, context=context)
+                server = smtplib.SMTP_SSL(timeout=LONGEST, context=context)
             else:
-                server = smtplib.SMTP(timeout=self._longest)
+                server = smtplib.SMTP(timeout=LONGEST)
             stack.callback(server.close)
-            stack.enter_context(deadline(lambda: server.sock, self._longest))
+            stack.enter_context(deadline(lambda: server.sock, LONGEST))
             server._host = settings.server  # type: ignore[attr-defined]  # what a certificate is checked for
             server.connect(settings.server, settings.port)
             if settings.security == "starttls":

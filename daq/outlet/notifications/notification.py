@@ -1,14 +1,12 @@
 """One notification: what has changed, by how much, since when, what to do, and where to look."""
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from daq.outlet.remedies import remedy
 from daq.stream.json_messages import finite
-from daq.stream.update import ROBOT
-
-Map = dict[str, Any]
+from daq.stream.update import ROBOT, Map
 
 FORMAT: Final = 1  # of the body; another number when a field changes its meaning
 FIELDS: Final = (  # of a record of change/<joint>, as daq.stream.schema has them

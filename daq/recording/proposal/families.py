@@ -47,7 +47,7 @@ class ColumnFamily:
 
     @property
     def names(self) -> str:
-        """Its columns in words."""
+        """The family's columns in words."""
         first, last = self.members[0].column, self.members[-1].column
         return first if len(self.members) == 1 else f"{first} … {last}"
 

@@ -46,7 +46,8 @@ def friction_hours(history: HistoryReader, joint: str, since: float, now: float)
     begin = int(since // DAY.seconds * DAY.seconds)
     found = history.values(HOUR, begin, now, joint)
     of = {quantity.name: rows for quantity, rows in found.items()}
-    bands = [middle for middle in MIDDLES if _hours(of.get(band_name(middle), [])) >= FEWEST_HOURS][-MOST:]
+    hours = {middle: sum(row.n >= FEWEST_VALUES for row in of.get(band_name(middle), [])) for middle in MIDDLES}
+    bands = [middle for middle in MIDDLES if hours[middle] >= FEWEST_HOURS][-MOST:]
     if len(bands) < 2:
         return None
     count = int((now - begin) // HOUR.seconds) + 1
@@ -75,10 +76,6 @@ def friction_hours(history: HistoryReader, joint: str, since: float, now: float)
 def quantity(joint: str, middle: float, unit: str) -> Quantity:
     """The quantity of a band."""
     return Quantity(joint, band_name(middle), unit)
-
-
-def _hours(rows: list[ValueRow]) -> int:
-    return sum(row.n >= FEWEST_VALUES for row in rows)
 
 
 def _column(rows: list[ValueRow], begin: int, count: int, rms: bool) -> Floats:

@@ -61,7 +61,7 @@ def time_left_of(
 
 
 def unknown(limit: Limit, why: str) -> TimeLeft:
-    """That nothing can be said, and why."""
+    """The answer where no time can be stated; why: the reason in words."""
     return TimeLeft(limit.parameter, limit.value, None, f"not known: {why}")
 
 

@@ -55,7 +55,7 @@ class JointWear(NamedTuple):
         return f"limit of {100 * self.limit:.0f} % {in_words(self.left)}"
 
     def plain(self) -> dict[str, Any]:
-        """It as the stream has it."""
+        """The wear as a map of the stream."""
         found = self._asdict() | {"text": self.text}
         found["left"] = [] if self.left is None else [self.left.low, self.left.middle, self.left.high]
         found["usual"] = {name: list(both) for name, both in self.usual.items()}

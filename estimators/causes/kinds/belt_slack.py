@@ -18,7 +18,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     """Less dry friction, and with one encoder the motor's own acceleration as it winds the belt."""
     if window.two_encoders:
         return [Shape.of(-window.side)]
-    winding = window.derived(window.healthy.needed, 2)
+    winding = window.second_derivative(window.healthy.needed)
     size = float(np.sqrt((winding**2).mean()))
     return [Shape.of(winding - share * size * window.side) for share in LESS]
 

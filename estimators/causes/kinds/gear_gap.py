@@ -22,7 +22,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
         load = window.healthy.needed(rows)
         return np.asarray(load / np.hypot(load, FLANKS[1] * window.healthy.scales.torque))
 
-    return [Shape.of(window.derived(flank, 2))]
+    return [Shape.of(window.second_derivative(flank))]
 
 
 def twist(window: FaultWindow) -> Sequence[Shape]:

@@ -101,7 +101,7 @@ def _turns(robot: RobotDescription) -> list[Floats]:
 
 
 def _cut(robot: RobotDescription, cut: Cut, turns: list[Floats]) -> Cut:
-    """Its points moved from the URDF's link frames to those of the joints that carry them."""
+    """A cut with its points moved from the URDF's link frames to those of the joints that carry them."""
     moved: dict[str, Any] = {}
     for end, place, point in (("link", "point", cut.point), ("other", "other_point", cut.other_point)):
         frame = robot.frames[getattr(cut, end)]

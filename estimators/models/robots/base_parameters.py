@@ -30,10 +30,10 @@ class BaseProjection(NamedTuple):
     G: Floats  # (p, 10 n)
 
 
-def base_projection(tree: Tree, seed: int = 0) -> BaseProjection:
-    """Projection on base parameters, found from random motions; the same for the same seed."""
+def base_projection(tree: Tree) -> BaseProjection:
+    """Projection on base parameters, found from random motions; always the same for a tree."""
     n = tree.size()
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     q, dq, ddq = (random.uniform(-np.pi, np.pi, (ROWS, n)) for _ in range(3))
     Y = np.empty((ROWS, n, PARAMETERS * n))
     regressor(*tree, q, dq, ddq, Y)

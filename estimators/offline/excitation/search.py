@@ -81,12 +81,10 @@ def search(
             box = np.ones_like(first)
             if method == CMA:
                 how, box = CmaEs(population=POPULATION, step=FIRST_STEP / (2.0 * REACH), restarts=False), math.inf * box
-            minimise(how, cost, -box, box, budget=evaluations - count, seed=draw, start=first, callback=_cancel(over))
+            minimise(
+                how, cost, -box, box, budget=evaluations - count, seed=draw, start=first, callback=lambda *_: over()
+            )
         if over():
             fourier = space.fourier(best)
             spent = (time.monotonic() - began, time.process_time() - busy)
             return FoundTrajectory(fourier, judge.all(fourier.grid()), count, *spent)
-
-
-def _cancel(over: Callable[[], bool]) -> Callable[[int, Floats, float], bool]:
-    return lambda _evaluations, _best, _value: over()

@@ -119,7 +119,8 @@ def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
     rate = (len(time) - 1) / seconds
     grid = np.linspace(time[0], time[-1], len(time))
     if np.abs(grid - time).max() > 1e-6 / rate:
-        q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
+        # through the samples at their own times: straight lines would bend a slow recording's motion
+        q, tau, twist = (np.asarray(cubic_spline(time, one)(grid)) for one in (q, tau, twist))
     raw, q, tau = q, low_pass(q, rate), low_pass(tau, rate)
     twist = low_pass(twist, rate) if twist.any() else twist
     spline = cubic_spline(np.arange(float(len(grid))), q)
@@ -139,11 +140,6 @@ def _noise(left: Floats, rate: float) -> Floats:
     """
     passed = min(CUTOFF / (0.5 * rate), 0.9)
     return np.asarray(left.std(axis=0) * np.sqrt(passed / (1.0 - passed) / 3.0) * 2.0 * np.pi * CUTOFF)
-
-
-def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
-    """Cubic splines through the samples at their own times: straight lines would bend a slow recording's motion."""
-    return np.asarray(cubic_spline(time, values)(grid))
 
 
 def low_pass(values: Floats, rate: float) -> Floats:

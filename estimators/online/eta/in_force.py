@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from estimators.models.base import Model
+from estimators.models.base import Model, SpringPlace
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import NonlinearBlock
-from estimators.models.spring_zero import recentre
 from estimators.quantisation.effect import EncoderGrid, beyond
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -164,3 +163,12 @@ class EtaInForce:
         if not np.isfinite(self.state.sigma).all():
             return np.full(len(self.state.eta), np.nan)
         return self.block.absolute(self.state.eta, np.sqrt(self.state.sigma**2 + np.diag(self.steps)))
+
+
+def recentre(spring: SpringPlace, rows: Rows, zero: float) -> None:
+    """Move the zero of the spring's twist in the rows' phi, in place; zero: rad."""
+    linear, cubic = spring.columns
+    for output, sign in enumerate(spring.signs):
+        twist = sign * rows.phi[:, output, linear]
+        rows.phi[:, output, linear] -= sign * zero
+        rows.phi[:, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + zero**3)

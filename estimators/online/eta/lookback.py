@@ -9,7 +9,7 @@ import numpy as np
 from estimators.base import Spectrum
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.judgement.validity import Validity
-from estimators.quantisation.effect import READ, beyond, imitated
+from estimators.quantisation.effect import READ, ExplainedWindow, beyond, imitated
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
 from estimators.recursive.learner import Learner
@@ -146,7 +146,7 @@ class Lookback:
         if found and law is not None:
             if searched is None:
                 part = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
-                steps = imitated(block, part, eta, theta, noise, law, far)
+                steps = imitated(ExplainedWindow(block, part, eta, theta, noise, law, far))
             else:
                 steps = searched.imitated
             real = [one for one in found if one.beyond(steps.get(one.name, 0.0))]

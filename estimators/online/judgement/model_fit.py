@@ -321,7 +321,7 @@ class ModelFit:
         return (Reason("instant_not_identifiable" if most == "late" else "reversal_friction"),)
 
     def _too_coarse(self) -> Reason:
-        """That an encoder's steps are too coarse."""
+        """The reason that an encoder's steps are too coarse."""
         step = max(self._steps, key=lambda one: one.wanted)
         return Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted})
 

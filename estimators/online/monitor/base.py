@@ -30,7 +30,7 @@ class Moment(NamedTuple):
     elapsed: float  # s of motion since the last alarm
     variance: float  # recent residual variance, whitened
     level: float  # the same, over longer
-    covered: bool  # every value that was valid before the alarm is so again
+    covered: bool  # every value that was valid before the alarm is valid again
     error: float = 0.0  # N·m (N), recent rms error of prediction of the output that holds the friction
     same: bool = False  # every value is what it was before the alarm, as far as both are known
 

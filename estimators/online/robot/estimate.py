@@ -33,7 +33,7 @@ class Friction(NamedTuple):
 
 
 class HeldFinding(NamedTuple):
-    """What is so of one joint and is held beside the model: another torque constant, an encoder that has slipped."""
+    """Declares a change of one joint that is kept beside the model: a torque constant, an encoder that has slipped."""
 
     value: float  # share of the torque beyond the true one, or angle (length) beyond the true one, rad (m)
     deviation: float

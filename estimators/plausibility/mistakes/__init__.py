@@ -10,14 +10,11 @@ from typing import Final
 
 from estimators.plausibility.mistakes.base import Mistake
 from estimators.plausibility.mistakes.channels_exchanged import find_channels_exchanged
-from estimators.plausibility.mistakes.current_as_torque import find_current_as_torque
-from estimators.plausibility.mistakes.position_in_degrees import find_position_in_degrees
-from estimators.plausibility.mistakes.time_factor import find_time_factor
-from estimators.plausibility.mistakes.time_in_milliseconds import find_time_in_milliseconds
+from estimators.plausibility.mistakes.position_units import find_position_in_degrees
+from estimators.plausibility.mistakes.signs import find_torque_sign, find_velocity_sign
+from estimators.plausibility.mistakes.times import find_time_factor, find_time_in_milliseconds
 from estimators.plausibility.mistakes.torque_late import find_torque_late
-from estimators.plausibility.mistakes.torque_scale import find_torque_scale
-from estimators.plausibility.mistakes.torque_sign import find_torque_sign
-from estimators.plausibility.mistakes.velocity_sign import find_velocity_sign
+from estimators.plausibility.mistakes.torque_units import find_current_as_torque, find_torque_scale
 
 MISTAKES: Final[tuple[Mistake, ...]] = (  # exact bounds come before them, see look.py
     find_position_in_degrees,

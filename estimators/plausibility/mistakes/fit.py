@@ -221,8 +221,9 @@ def subject_of(motion: Motion) -> Subject | None:
     return None if rows is None else Subject(motion, rows, fit(rows, motion))
 
 
-def gain_of(column: Floats, output: Floats, blocks: int = BLOCKS[0]) -> tuple[Gain, float]:
+def gain_of(column: Floats, output: Floats) -> tuple[Gain, float]:
     """Output over column with its deviation by the jackknife over blocks, and the share of the output that is left."""
+    blocks = BLOCKS[0]
     pairs = zip(np.array_split(column, blocks), np.array_split(output, blocks), strict=True)
     parts = np.array([(c @ c, c @ y) for c, y in pairs])
     square, moment = parts.sum(axis=0)

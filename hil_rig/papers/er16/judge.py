@@ -75,24 +75,14 @@ def table(folder: Path, evaluations: int) -> Reproduced:
     program("hil_rig.papers.er16.identify", folder, folder / "robot.toml", "--harmonics", str(HARMONICS))
     with np.load(folder / "found.npz") as archive:
         found = dict(archive)
+    share = float((np.abs(truth["train"][1]).max(axis=0) / TORQUES).max())
+    noise, (velocity, acceleration) = "differentiation of noise 1e-4 rad", _differentiated()
     rows = [
         Figure("excitation: cond of the fifteen", float(said["criteria"]["cond"]), high=113.0, reference="113 [P]"),
         Figure("β under Table 1: limits exceeded", float(len(refused)), low=3.0, reference="published as optimal"),
-        Figure("torque of our trajectory, of Table 1's, at most", _share(truth["train"]), high=1.0, reference="1"),
-        Figure(
-            "differentiation of noise 1e-4 rad: velocity",
-            _differentiated()[0],
-            high=1e-4,
-            unit="rad/s",
-            reference="4.8e-6 [P]",
-        ),
-        Figure(
-            "differentiation of noise 1e-4 rad: acceleration",
-            _differentiated()[1],
-            high=1e-4,
-            unit="rad/s²",
-            reference="4.3e-6 [P]",
-        ),
+        Figure("torque of our trajectory, of Table 1's, at most", share, high=1.0, reference="1"),
+        Figure(f"{noise}: velocity", velocity, high=1e-4, unit="rad/s", reference="4.8e-6 [P]"),
+        Figure(f"{noise}: acceleration", acceleration, high=1e-4, unit="rad/s²", reference="4.3e-6 [P]"),
         Figure("motion above the kept harmonics", float(found["discarded"].max()), high=0.01),
     ]
     found["test_torque"] = truth["test"][3][:: int(found["every"])]
@@ -144,11 +134,6 @@ def _differentiated() -> tuple[float, float]:
     )
     velocity, acceleration = program("-c", text).split()
     return float(velocity), float(acceleration)
-
-
-def _share(run: Floats) -> float:
-    """The largest share of Table 1's torque that a run takes."""
-    return float((np.abs(run[1]).max(axis=0) / TORQUES).max())
 
 
 def _searches(found: dict[str, Floats]) -> list[Figure]:

@@ -18,7 +18,7 @@ from estimators.offline.clearance import ClearanceRun, FittedSibling, error, lea
 from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.contact import Steel
-from hil_rig.plants.mechanisms.journal import TICK, Journal, Measured, chirp, published, sines
+from hil_rig.plants.mechanisms.journal import TICK, Journal, Measured, chirp, collide, drift, published, sines
 
 CLEARANCES: Final = (20e-6, 50e-6, 200e-6)
 SENSORS: Final = {"20 bit, 1e-4 N·m": (20, 1e-4), "17 bit, 1e-2 N·m": (17, 1e-2)}
@@ -148,17 +148,14 @@ def _fast(row: str, found: dict[str, Any], c: float) -> list[Figure]:
 
 
 def _impacts() -> list[Figure]:
-    """Free fall, and energy where no torque acts."""
-    from hil_rig.papers.pointing.impacts import free_drop, worst_energy_rise
-
+    """How a pin bounces by the contact of Lankarani and Nikravesh alone, and that free motion with impacts makes no
+    energy."""
+    rebound = collide(Journal(steel=Steel(restitution=0.9)), 0.05)
+    energy = drift(Journal(steel=Steel(clearance=200e-6)), 2.0)
+    rise = float(np.max(np.diff(energy)) / energy[0])
     return [
-        Figure("restitution at c_e = 0.9", free_drop(0.9), 0.98 * 0.913, 1.02 * 0.913, reference=".913 (known bias)"),
-        Figure(
-            "energy without torque: largest rise of a tick, of all",
-            worst_energy_rise(),
-            high=1e-9,
-            reference="never rises",
-        ),
+        Figure("restitution at c_e = 0.9", rebound, 0.98 * 0.913, 1.02 * 0.913, reference=".913 (known bias)"),
+        Figure("energy without torque: largest rise of a tick, of all", rise, high=1e-9, reference="never rises"),
     ]
 
 

@@ -46,9 +46,9 @@ def fractal_stiffness(steel: Steel, depths: Floats, halved: bool = False, mu: fl
     return np.array([_summed(one, _stiffness(surface, one)) for one in map(surface.asperities, depths)])
 
 
-def fractal_loss(steel: Steel, depths: Floats, halved: bool = False, mu: float = 0.0) -> Floats:
+def fractal_loss(steel: Steel, depths: Floats, mu: float = 0.0) -> Floats:
     """η = W_p/W_e of (23) at depths δ (points,) m; infinite where nothing springs back."""
-    surface, found = _Surface(steel, halved, mu), []
+    surface, found = _Surface(steel, False, mu), []
     for one in map(surface.asperities, depths):
         stored, lost = (_summed(one, part) for part in _energies(surface, one))
         found.append(lost / stored if stored > 0.0 else np.inf)

@@ -2,8 +2,8 @@
 
 Per row: share of the time behind the start that is trusted, material lies in it, trials whose cause is right, wrong
 (or several fit), and not reported at all (or that nobody can know), false findings an hour, the slowest report, rms z
-of the friction; below, which cause was reported for which. Exit 0 where every row meets its limits, but those of
-NOT_MET.
+of the friction; below, which cause was reported for which. Exit 0 where every row meets its limits, except for
+those in NOT_MET.
 """
 
 import argparse
@@ -45,7 +45,7 @@ HEAD: Final = ("valid %", "lies %", "right", "wrong", "not told", "false/h", "sl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit 0 when every row meets its limits, but those that are known not to be met, and why."""
+    """Exit 0 when every row meets its limits, except for those in NOT_MET."""
     parser = argparse.ArgumentParser(prog="jointwatch bench truth --robots", description=__doc__)
     parser.add_argument("--only", action="append", metavar="ROW", help=f"one of: {', '.join(ROWS)}".replace("%", "%%"))
     parser.add_argument("--seeds", type=int, default=2, help="trials a row, each of another arm")

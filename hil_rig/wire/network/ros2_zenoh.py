@@ -47,17 +47,15 @@ def attachment(number: int, stamp: int, publisher: bytes) -> bytes:
 class ZenohPublisher:
     """A router on this machine, and a publisher on it. `number`: number of the newest message, from 1."""
 
-    def __init__(self, domain: int, topic: str, port: int = 0) -> None:
-        """port: of the router, 0 for a free one. Raises RigError."""
+    def __init__(self, domain: int, topic: str) -> None:
+        """Start the router on a free port. Raises RigError."""
         try:
             import zenoh
         except ImportError as error:
             raise RigError("ROS 2 over zenoh needs zenoh: pip install 'jointwatch[zenoh]'") from error
-        if not port:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-        self.port = port
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
         self.number = 0
         config = zenoh.Config()
         config.insert_json5("mode", '"router"')

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from daq.fleet.addresses import Address, find
-from daq.fleet.examine import Plan
-from daq.fleet.work import MODULES, on
+from daq.fleet.examine import MODULES, Plan, on
 from daq.processes.cluster import Cluster
 from hil_rig.truth.fleet import Fleet, record
 

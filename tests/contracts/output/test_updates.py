@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.joint_use import EVERY, JointUse
-from daq.core.gear_pipeline import GearPipeline
-from daq.core.mechanisms.clearance_pipeline import clearance_body
+from daq.core.gear_pipeline import clearance_body, lost_motion_body
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.state.history.wear import JointWear
@@ -110,7 +109,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "drift/": publication.drift(DRIFT, 12.5),
         "change/": changed(publication),
         "wear/": publication.wear(WEAR, 12.5),
-        "lost_motion/": publication.lost_motion(GearPipeline.body(LostMotion(GEAR, 1e-3)), 12.5),
+        "lost_motion/": publication.lost_motion(lost_motion_body(LostMotion(GEAR, 1e-3)), 12.5),
         "summary/": summary(publication),
         "clearance/": publication.clearance(clearance_body(ClearanceWatch(1e-3)), 12.5),
         "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from daq.config.sections import JointSection
-from daq.core.joint_pipeline import JointPipeline, Message
+from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import Baseline
 from daq.stream.schema import schema
-from daq.stream.update import Map, Publication
+from daq.stream.update import Map, Message, Publication
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Floats

@@ -10,11 +10,10 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import ReadingBuffer
 from daq.stream.curve_points import channel_rows, points
-from daq.stream.update import EVENTS
+from daq.stream.update import EVENTS, Message
 from drivers.reading import READING
 from estimators.base import Phase
 from estimators.conditioning.stop import REVIEW

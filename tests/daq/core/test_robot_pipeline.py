@@ -11,10 +11,10 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.changes.change_records import change_state_name
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.state.baselines import friction_names, friction_speeds
 from daq.state.robot_model import save
+from daq.stream.update import Message
 from drivers.reading import READING
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard

@@ -11,9 +11,8 @@ import pytest
 
 from daq.__main__ import main
 from daq.fleet.addresses import find
-from daq.fleet.examine import ExaminedRecording, Plan
+from daq.fleet.examine import MODULES, ExaminedRecording, Plan, here, on
 from daq.fleet.verdict import judge
-from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster
 from hil_rig.truth.fleet import Fleet, record
 

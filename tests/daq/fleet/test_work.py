@@ -7,8 +7,7 @@ from typing import Any, cast
 import pytest
 
 from daq.fleet.addresses import Address
-from daq.fleet.examine import ExaminedRecording, Plan, examine, failed
-from daq.fleet.work import on
+from daq.fleet.examine import ExaminedRecording, Plan, examine, failed, on
 from daq.processes.cluster import Cluster, ClusterError
 
 

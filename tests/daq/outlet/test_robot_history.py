@@ -72,7 +72,7 @@ def test_a_residual_is_compared_with_the_threshold_of_its_own_instant_for_ten_se
 
 
 def test_the_newest_is_reported_in_words_and_numbers() -> None:
-    found = told(("", update()), ("parameters", parameters())).latest("")
+    found = told(("", update()), ("parameters", parameters())).latest(None)
     assert (found["timestamp"], found["received"], found["phase"], found["progress"]) == (9.0, 10.0, "normal", 100.0)
     assert found["health"] == {"status": "valid", "reasons": []}
     assert (found["payload"]["mass"], found["payload"]["mass_deviation"], found["payload"]["carried"]) == (

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from daq.config.load import load
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.replay import BOOT, Played, play
+from daq.stream.update import Message
 from drivers.base import DriverError
 from drivers.reading import READING
 

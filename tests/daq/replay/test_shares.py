@@ -13,12 +13,12 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.shares import Shares
 from daq.replay.sources import Batch, Counts
+from daq.stream.update import Message
 from drivers.files.bytes_read import note, observed
 from drivers.reading import READING
 

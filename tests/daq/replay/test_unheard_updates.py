@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from daq.config.load import load
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.replay.replay import BOOT, Played, play
+from daq.stream.update import Message
 from drivers.reading import READING
 
 TEXT = """

@@ -7,7 +7,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.core.changes.drift import Comparison
 from daq.outlet.history import JointLabel
 from daq.outlet.long_term.keeper import Keeper, WearSettings

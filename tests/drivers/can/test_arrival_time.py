@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from drivers.can.arrival_time import on_monotonic
+from drivers.can.adapter import on_monotonic
 
 MS = 1_000_000
 

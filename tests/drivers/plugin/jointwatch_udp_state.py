@@ -5,7 +5,6 @@ import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -68,9 +67,7 @@ class UdpState:
             raise LinkError(f"UDP port {self.port}: {error.strerror}: does another program listen there?") from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.socket is not None:
             self.socket.close()
             self.socket = None

@@ -12,7 +12,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.online.eta.in_force import EtaInForce
-from estimators.quantisation.effect import EncoderGrid, beyond, imitated, shifts, steps_covariance, steps_effect
+from estimators.quantisation.effect import EncoderGrid, ExplainedWindow, beyond, imitated, steps_effect
 from estimators.quantisation.encoder_steps import half_width, slopes_of
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -67,14 +67,14 @@ def test_it_is_what_readings_in_other_places_do(bits: int) -> None:
         block = NonlinearBlock(MODEL, conditioner.taps)
         errors.append(off(rows, block))
     encoder = EncoderGrid(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-    shifted, white = shifts(block, rows, ETA, THETA, NOISE, encoder, None)
-    told, are = (np.sqrt(np.mean(np.square(one), axis=0)) for one in (shifted, errors))
+    covariance, white, _ = steps_effect(ExplainedWindow(block, rows, ETA, THETA, NOISE, encoder, None))
+    told, are = np.sqrt(np.diag(covariance)), np.sqrt(np.mean(np.square(errors), axis=0))
     law = [1, 2, 3, 5, 6]  # what it says comes of a motion that has been smoothed and read once already
     assert (told[law] > 0.5 * are[law]).all(), (told, are)
     assert (told[law] < 2.0 * are[law]).all(), (told, are)
-    found = steps_covariance(block, rows, ETA, THETA, NOISE, encoder, None)
+    found = beyond(covariance, white, math.inf)
     assert found == pytest.approx(found.T)
-    whole = np.sqrt(np.diag(found) + white.var(axis=0, ddof=1))
+    whole = np.sqrt(np.diag(found) + white)
     assert (whole > 0.99 * told).all(), (whole, told)
     assert (np.sqrt(np.diag(found)) <= told).all()
 
@@ -83,19 +83,11 @@ def test_both_effects_of_the_steps_come_from_the_same_readings() -> None:
     rows, conditioner = rows_of(motion(), 2.0 * np.pi / 2**12, 0.2)
     block = NonlinearBlock(MODEL, conditioner.taps)
     block.refill(rows, ETA)
-    window = (
-        block,
-        rows,
-        ETA,
-        THETA,
-        NOISE,
-        EncoderGrid(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD),
-        None,
-    )
-    covariance, white, errors = steps_effect(*window)
+    encoder = EncoderGrid(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
+    window = ExplainedWindow(block, rows, ETA, THETA, NOISE, encoder, None)
+    covariance, _, errors = steps_effect(window)
     assert covariance.any()
-    assert (beyond(covariance, white, math.inf) == steps_covariance(*window)).all()
-    assert errors == imitated(*window)
+    assert errors == imitated(window)
 
 
 def test_a_fine_encoder_owes_next_to_nothing() -> None:
@@ -106,7 +98,8 @@ def test_a_fine_encoder_owes_next_to_nothing() -> None:
         block = NonlinearBlock(MODEL, conditioner.taps)
         block.refill(rows, ETA)
         encoder = EncoderGrid(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-        variances.append(np.diag(steps_covariance(block, rows, ETA, THETA, NOISE, encoder, None)))
+        covariance, white, _ = steps_effect(ExplainedWindow(block, rows, ETA, THETA, NOISE, encoder, None))
+        variances.append(np.diag(beyond(covariance, white, math.inf)))
     assert (variances[1][5:] < 0.1 * variances[0][5:]).all(), variances
 
 
@@ -116,7 +109,10 @@ def test_rows_that_do_not_hang_together_owe_nothing() -> None:
     block.refill(rows, ETA)
     apart = rows.part(np.arange(0, len(rows.time), 30))
     encoder = EncoderGrid(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-    assert not steps_covariance(block, apart, ETA, THETA, NOISE, encoder, None).any()
+    covariance, white, errors = steps_effect(ExplainedWindow(block, apart, ETA, THETA, NOISE, encoder, None))
+    assert not covariance.any()
+    assert not white.any()
+    assert not errors
 
 
 def test_tangents_are_slopes_of_what_the_kernel_makes_of_columns() -> None:

@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 MOUNTS = (
@@ -40,9 +39,7 @@ class LayeredRoot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._holder.terminate()
         self._holder.communicate()
 

@@ -18,8 +18,7 @@ import numpy as np
 import zmq
 
 from daq.core.changes.change_records import ChangeRecord
-from daq.core.gear_pipeline import GearPipeline
-from daq.core.mechanisms.clearance_pipeline import clearance_body
+from daq.core.gear_pipeline import clearance_body, lost_motion_body
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
@@ -318,7 +317,7 @@ def worn(publication: Publication, now: float) -> tuple[bytes, bytes]:
 
 def gear(age: float) -> dict[str, object]:
     """What the gear of the base tells: 150 µrad that grow."""
-    silent = GearPipeline.body(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
+    silent = lost_motion_body(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
     numbers = {"gear_stiffness": 2e4, "lost_motion": 150e-6 + 1e-8 * age, "gear_friction": 6.0, "link_friction": 1.0}
     known = {"known": True, "reasons": [], "reversals": 40, "rarer": 0.4, "imitated": 0.86, "progress": 100.0}
     spread = {name: 0.01 * value for name, value in numbers.items()}

@@ -132,7 +132,15 @@ class DhTable(Settings):
             behind.append(after)
             axis = Axis.ROTARY if row.kind == "revolute" else Axis.PRISMATIC
             joints.append(
-                RobotJoint(name, axis, parent, placement, np.array([0.0, 0.0, 1.0]), _limits(row, angle), _rotor(row))
+                RobotJoint(
+                    name,
+                    axis,
+                    parent,
+                    placement,
+                    np.array([0.0, 0.0, 1.0]),
+                    _limits(row, angle),
+                    row.rotor * row.gear**2,
+                )
             )
         parameters = (
             self._guess(joints)
@@ -188,7 +196,3 @@ def _limits(row: DhRow, angle: float) -> JointLimits:
         "effort": row.effort,
     }
     return JointLimits(**{key: value for key, value in given.items() if value is not None})
-
-
-def _rotor(row: DhRow) -> float:
-    return row.rotor * row.gear**2

@@ -162,13 +162,9 @@ def _best(known: RobotKnowledge, every: Sequence[Fitted]) -> list[Fitted]:
     for one in sorted(every, key=lambda each: -each.evidence):
         if one.evidence <= (found[0].evidence - BETTER if found else 0.0) or one.evidence <= 0.0:
             break
-        if _possible(known, one):
+        if one.cause.possible(known, one.values, np.sqrt(np.diag(one.covariance))):
             found.append(one)
     return found
-
-
-def _possible(known: RobotKnowledge, fitted: Fitted) -> bool:
-    return fitted.cause.possible(known, fitted.values, np.sqrt(np.diag(fitted.covariance)))
 
 
 def fit(cause: Prepared, S: Floats, b: Floats) -> Fitted:

@@ -37,7 +37,7 @@ class Findings:
 
     @property
     def examined(self) -> RobotFinding | None:
-        """The one whose cause is not decided."""
+        """The finding whose cause is not decided."""
         return self._every.get(self._examined)
 
     def examine(self, time: int, cause: str, joints: tuple[str, ...], text: str) -> bool:

@@ -6,7 +6,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.core.changes.change_records import (
     ALONE,
     KEPT,

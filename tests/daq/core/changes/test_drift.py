@@ -7,8 +7,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.drift_limits import DriftSettings
 from daq.config.load import load
+from daq.config.sections import DriftSettings
 from daq.config.words import ConfigError
 from daq.core.changes.drift import Comparison, Drift, compare
 from daq.state.baselines import Baseline

@@ -7,7 +7,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.changes.joint_in_robot import JointInRobot, JointNow
 from daq.state.baselines import Baseline

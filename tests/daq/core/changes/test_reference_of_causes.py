@@ -3,7 +3,7 @@
 import msgpack
 import numpy as np
 
-from daq.config.drift_limits import DriftSettings
+from daq.config.sections import DriftSettings
 from daq.core.changes.drift import Comparison
 from daq.state.baselines import Baseline
 from daq.stream.update import Publication

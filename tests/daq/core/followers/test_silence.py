@@ -4,9 +4,9 @@ import msgpack
 import numpy as np
 
 from daq.config.sections import JointSection
-from daq.core.joint_pipeline import JointPipeline, Message
+from daq.core.joint_pipeline import JointPipeline
 from daq.stream.reasons import texts
-from daq.stream.update import Map, Publication
+from daq.stream.update import Map, Message, Publication
 
 S = 1_000_000_000  # ns
 

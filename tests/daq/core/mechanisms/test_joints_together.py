@@ -4,8 +4,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.core.mechanisms.equidistant import BREAK, equidistant
-from daq.core.mechanisms.joints_together import JointsTogether
+from daq.core.mechanisms.joints_together import BREAK, JointsTogether, equidistant
 from daq.stream.update import Map, Publication
 from estimators.reasons import Reason
 

@@ -9,10 +9,9 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.stream.schema import schema
-from daq.stream.update import Map
+from daq.stream.update import Map, Message
 from drivers.reading import READING
 from hil_rig.plants.base import encoder
 from hil_rig.plants.mechanisms.four_bar import FourBar, FourBarSettings

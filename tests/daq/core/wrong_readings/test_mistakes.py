@@ -12,10 +12,10 @@ import pytest
 
 from daq.config.routes import routes
 from daq.config.sections import Config
-from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.process import _log_mistakes
 from daq.core.replayable_executor import LOOKS, DeferredExecutor
+from daq.stream.update import Message
 from drivers.reading import READING
 from estimators.plausibility.mistakes.base import Motion
 from estimators.refit.inline import Inline

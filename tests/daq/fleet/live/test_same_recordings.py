@@ -10,12 +10,11 @@ import pytest
 from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, find
 from daq.fleet.comparison import JudgedQuantity
-from daq.fleet.examine import Plan
+from daq.fleet.examine import Plan, here
 from daq.fleet.live.lake import Lake
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.writer import LakeWriter, Retention
 from daq.fleet.verdict import judge
-from daq.fleet.work import here
 from daq.recording.columns import read
 from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play

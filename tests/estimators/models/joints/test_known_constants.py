@@ -7,7 +7,7 @@ import pytest
 
 from estimators.models.base import Model
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.models.spring_zero import recentre
+from estimators.online.eta.in_force import recentre
 from estimators.quantities import Floats
 from estimators.rows import LOAD, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
 

@@ -10,7 +10,7 @@ from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Before, Moment, Purpose, WindowRequest
-from estimators.online.monitor.window_evidence import Windows
+from estimators.online.relearning import Windows
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner

@@ -10,8 +10,8 @@ from estimators.online.robot.compensation import Switched
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
-from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.causes.payload import PayloadCause
+from estimators.online.robot.findings.causes.steady_torque import Offset
 from estimators.online.robot.findings.tool import ConfiguredTool
 from estimators.online.robot.friction_refit import FrictionRefits, RefittedFriction
 from estimators.online.robot.residual_attribution import AttributionVerdict

@@ -13,7 +13,7 @@ from estimators.online.robot.block import BLOCK
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Cause, Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
-from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.causes.steady_torque import Offset
 from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.online.robot.findings.friction_terms import own_terms
 from estimators.online.robot.learner import AFTER, FRICTION_MEMORY, _bayesian

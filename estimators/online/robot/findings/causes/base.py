@@ -5,7 +5,7 @@ after how many looks it may be reported.
 """
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class RobotKnowledge:
     reach: Floats  # (n,) rad/s (m/s) of the motion that was taught
     carried: Floats  # (10,) payload that is carried, 0 where none is
     bodies: Floats  # (n, 10) standard parameters of the links, without it
-    starting: bool  # what is so may have been so before
+    starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
 
     def friction_terms(self, j: int) -> Integers:
@@ -83,35 +83,32 @@ class Prepared(NamedTuple):
         return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
 
 
-class Cause(Protocol):
-    """One cause of the catalogue."""
+class Cause:
+    """One cause of the catalogue; without more words it lasts, and any coefficients of it are possible."""
 
-    @property
-    def name(self) -> str:
-        """Its kind: payload, friction, …; causes of one name do not compete for being named."""
-
-    @property
-    def joints(self) -> tuple[int, ...]:
-        """The joints that it names; none where it is of the whole robot."""
-
-    @property
-    def looks(self) -> int:
-        """Looks in a row that must say the same before it is reported."""
+    name: str  # its kind: payload, friction, …; causes of one name do not compete for being named
+    joints: tuple[int, ...]  # the joints that it names; none where it is of the whole robot
+    looks: int  # looks in a row that must say the same before it is reported
 
     def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""
+        raise NotImplementedError
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Covariance of its coefficients, (k, k)."""
+        raise NotImplementedError
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
+        return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether these coefficients (k,) are physically possible as far as they are known."""
+        return True
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Sentence for a person."""
+        raise NotImplementedError
 
 
 def chosen(known: RobotKnowledge, places: Integers) -> Floats:

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 
@@ -18,7 +18,7 @@ LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class BaseTilt:
+class BaseTilt(Cause):
     """The base is tilted."""
 
     joints: tuple[int, ...] = ()
@@ -30,7 +30,7 @@ class BaseTilt:
         return chosen(known, np.arange(known.columns.tilts.start, known.columns.tilts.stop))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """TILT about each."""
+        """One deviation is TILT about each axis."""
         return TILT**2 * np.eye(TILTS)
 
     def lasts(self, looks: int, starting: bool) -> bool:

@@ -8,9 +8,8 @@ from estimators.online.robot.findings.causes.base_tilt import BaseTilt
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
 from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction
 from estimators.online.robot.findings.causes.links import Links
-from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.causes.payload import PayloadCause
-from estimators.online.robot.findings.causes.steady_torque import Contact
+from estimators.online.robot.findings.causes.steady_torque import Contact, Offset
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 
 EVERY: Final[Sequence[Callable[[int], Sequence[Cause]]]] = (  # by the number of joints

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
@@ -15,7 +15,7 @@ MOST: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class EncoderSlip:
+class EncoderSlip(Cause):
     """The encoder of a joint reads more or less than before."""
 
     joints: tuple[int, ...]
@@ -27,12 +27,8 @@ class EncoderSlip:
         return chosen(known, np.array([known.columns.slips.start + self.joints[0]]))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """SLIPS."""
+        """One deviation is SLIPS."""
         return np.array([[SLIPS**2]])
-
-    def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether a slip may have lasted so long; see Cause."""
-        return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is small."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
@@ -39,7 +39,7 @@ def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) ->
 
 
 @dataclass(frozen=True, slots=True)
-class JointFriction:
+class JointFriction(Cause):
     """The friction of these joints, each coefficient by itself."""
 
     joints: tuple[int, ...]
@@ -58,10 +58,6 @@ class JointFriction:
         """Each may change the friction by CHANGES."""
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
-    def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether changed friction may have lasted so long; see Cause."""
-        return True
-
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether friction brakes everywhere."""
         ends = np.cumsum([len(known.friction_terms(j)) for j in self.joints])[:-1]
@@ -74,7 +70,7 @@ class JointFriction:
 
 
 @dataclass(frozen=True, slots=True)
-class CommonFriction:
+class CommonFriction(Cause):
     """The friction of all joints by one factor for each kind of coefficient: temperature, grease."""
 
     joints: tuple[int, ...]
@@ -93,10 +89,6 @@ class CommonFriction:
     def prior(self, known: RobotKnowledge) -> Floats:
         """Each kind may change by CHANGES of itself."""
         return CHANGES**2 * np.eye(self.moves(known).shape[1])
-
-    def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether changed friction may have lasted so long; see Cause."""
-        return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether none is less than nothing."""

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.whole_robot import SPREAD
-from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a link from its model in the pullback metric: data sheets are some 15 % off.
@@ -16,7 +16,7 @@ LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class Links(Cause):
     """All base parameters."""
 
     joints: tuple[int, ...] = ()
@@ -28,7 +28,7 @@ class Links:
         return chosen(known, np.arange(known.model.base))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """That of the robot's description, narrower."""
+        """The prior of the robot's description, narrower."""
         base = known.model.base
         return (OFF / SPREAD) ** 2 * known.prior[:base, :base]
 
@@ -36,10 +36,6 @@ class Links:
         """Whether changed links may have lasted so long; see Cause."""
         return starting or looks >= LASTS
 
-    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Any is that the prior lets be."""
-        return True
-
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """That it is so."""
+        """Sentence that the links do not fit."""
         return "the links of the model do not fit this robot: its masses or centres differ"

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.online.robot.findings.carried import tool_prior
-from estimators.online.robot.findings.causes.base import DOUBT, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: kg, argued: The least payload that is reported.
@@ -22,7 +22,7 @@ BRIEF: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class PayloadCause:
+class PayloadCause(Cause):
     """A body taken, changed, or put down."""
 
     name: str = "payload"
@@ -34,12 +34,8 @@ class PayloadCause:
         return chosen(known, np.arange(known.columns.body.start, known.columns.body.stop))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """The pullback metric's of a tool."""
+        """The prior of a tool, by the pullback metric."""
         return tool_prior()
-
-    def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether a payload may have lasted so long; see Cause."""
-        return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether the link still weighs something, and the centre of what it carries is within reach."""

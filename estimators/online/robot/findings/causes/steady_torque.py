@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: looks, argued: Looks after which a steady torque is another zero: who pushes does so for less than ten seconds.
@@ -13,7 +13,7 @@ LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class Contact(Cause):
     """Somebody pushes on these joints. It is reported by thresholds (contact.py), so here it only competes."""
 
     joints: tuple[int, ...]
@@ -25,7 +25,7 @@ class Contact:
         return chosen(known, np.array([known.offset_term(j) for j in self.joints]))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """That of offsets."""
+        """The prior of the offsets in the model."""
         places = [known.offset_term(j) for j in self.joints]
         return np.diag(np.diag(known.prior)[places])
 
@@ -33,12 +33,25 @@ class Contact:
         """Whether a push may have lasted so long; see Cause."""
         return looks < LASTS
 
-    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Any torque is."""
-        return True
-
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Which torque is pushed with."""
         names, units = known.model.robot.names, [joint.axis.effort for joint in known.model.robot.joints]
         each = zip(self.joints, fitted.values, strict=True)
         return "; ".join(f"{names[j]}: a steady {value:.3g} {units[j]}" for j, value in each)
+
+
+@dataclass(frozen=True, slots=True)
+class Offset(Contact):
+    """The torque of a joint has another zero: a steady torque that has outlasted every push."""
+
+    name: str = "offset"
+    looks: int = LOOKS
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """Whether an offset may have lasted so long; see Cause."""
+        return looks >= LASTS
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """The offset of every joint, as a sentence."""
+        joint = known.model.robot.joints[self.joints[0]]
+        return f"the torque of {joint.name} has another zero: {fitted.values[0]:+.3g} {joint.axis.effort}"

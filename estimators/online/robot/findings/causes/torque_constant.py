@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a torque constant's change: magnets lose that much, and drives are replaced.
@@ -15,7 +15,7 @@ MOST: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class TorqueConstant:
+class TorqueConstant(Cause):
     """The torque of a joint is measured with another factor."""
 
     joints: tuple[int, ...]
@@ -27,12 +27,8 @@ class TorqueConstant:
         return chosen(known, np.array([known.columns.gains.start + self.joints[0]]))
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """CHANGES."""
+        """One deviation is CHANGES."""
         return np.array([[CHANGES**2]])
-
-    def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether a changed torque constant may have lasted so long; see Cause."""
-        return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is no wrong unit."""

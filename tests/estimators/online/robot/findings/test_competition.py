@@ -18,9 +18,8 @@ from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
 from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction, share_of_friction, sizes
 from estimators.online.robot.findings.causes.links import Links
-from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
-from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
+from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact, Offset
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import PASSES, Standing, compete

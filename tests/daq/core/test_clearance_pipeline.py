@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from daq.config.sections import JointSection
-from daq.core.joint_pipeline import JointPipeline, Message
+from daq.core.joint_pipeline import JointPipeline
 from daq.stream.schema import schema
-from daq.stream.update import Map, Publication
+from daq.stream.update import Map, Message, Publication
 
 pytestmark = pytest.mark.compiled
 

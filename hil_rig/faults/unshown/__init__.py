@@ -1,1 +1,0 @@
-"""Faults that no cause of the estimators knows, a file each: the answer to them is that the cause is unknown."""
