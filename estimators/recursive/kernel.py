@@ -28,6 +28,7 @@ from estimators.numerics.jit import inline, inline_always, kernel
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import FORTESCUE, PALEOLOGU, RANDOM_WALK, VARIANCE_RATIO, next_lambda
 from estimators.recursive.state import RecursiveState
+from jointwatch_numba.matrix import as_vector
 
 #: 1, argued: Times p rows in which the residual variance is not known, and nothing is clipped.
 YOUNG: Final = 10
@@ -176,7 +177,7 @@ def _finish_row(
 def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
     """Learn from rows, in place. phi: (rows·outputs·parameters,), y: (rows·outputs,), flat."""
     m, p = state.outputs, state.parameters
-    theta, d, u, k, long, short = state.theta, state.d, state.u.reshape(-1), state.gain, state.long, state.short
+    theta, d, u, k, long, short = state.theta, state.d, as_vector(state.u), state.gain, state.long, state.short
     powers = state.law == PALEOLOGU  # the one law that asks for sum_clipped_e and sum_z
     for row in range(rows):
         inverse_lambda = 1.0 / state.forgetting
@@ -239,4 +240,4 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
 @kernel((RecursiveState, "f8[:, :, ::1]", "f8[:, ::1]"))
 def absorb(state: RecursiveState, phi: Floats, y: Floats) -> None:
     """Learn from rows, in place. phi: (rows, outputs, parameters); y: (rows, outputs)."""
-    learn(state, phi.reshape(-1), y.reshape(-1), len(y))
+    learn(state, as_vector(phi), as_vector(y), len(y))
