@@ -146,7 +146,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 class _Part(CPUDispatcher):
     """A function that kernels call; it has no machine code of its own, see jointwatch_numba.library.Library."""
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, bool]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
         super().__init__(function, targetoptions=OPTIONS | WITHOUT_WRAPPERS | options)
         self._cache = _Kept(function, "-part")
 
