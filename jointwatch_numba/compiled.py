@@ -57,9 +57,9 @@ def compiled(function: Callable[..., Any], *signatures: Signature) -> Any:
     return made
 
 
-def part(function: Callable[..., Any]) -> Any:
-    """A function that kernels call, typed by use."""
-    return _Part(function)
+def part(function: Callable[..., Any], **options: bool) -> Any:
+    """A function that kernels call, typed by use. options: of numba, besides those of all kernels."""
+    return _Part(function, options)
 
 
 @functools.cache
@@ -146,8 +146,8 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 class _Part(CPUDispatcher):
     """A function that kernels call; it has no machine code of its own, see jointwatch_numba.library.Library."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, targetoptions=OPTIONS | WITHOUT_WRAPPERS)
+    def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
+        super().__init__(function, targetoptions=OPTIONS | WITHOUT_WRAPPERS | options)
         self._cache = _Kept(function, "-part")
 
     def get_call_template(self, args: Iterable[Any], kws: Any) -> Any:

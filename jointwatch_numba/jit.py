@@ -38,3 +38,15 @@ def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     from jointwatch_numba.compiled import part
 
     return cast(Callable[Params, Result], part(function))
+
+
+def inline_always(function: Callable[Params, Result]) -> Callable[Params, Result]:
+    """As `inline`, and written out in its caller however long it is.
+
+    LLVM calls a long function, and such a call passes seven words for each vector: too much for what every row does.
+    """
+    if INTERPRETED:
+        return function
+    from jointwatch_numba.compiled import part
+
+    return cast(Callable[Params, Result], part(function, forceinline=True))

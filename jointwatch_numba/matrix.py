@@ -1,4 +1,4 @@
-"""A stretch of a vector as a matrix, in kernels: what `reshape` gives, without its call of a function of numba."""
+"""A vector as a matrix and the other way round, in kernels: `reshape` without its call of a function of numba."""
 
 from typing import Any, Final
 
@@ -13,6 +13,11 @@ Floats = NDArray[np.float64]
 def _as_matrix(part: Floats, rows: int, columns: int) -> Floats:
     """The first rows · columns numbers of a contiguous vector, row by row; the vector must outlive it."""
     return part[: rows * columns].reshape((rows, columns))
+
+
+def _as_vector(whole: Floats) -> Floats:
+    """All numbers of a contiguous array, one after the other; the array must outlive it."""
+    return whole.reshape(-1)
 
 
 if not INTERPRETED:
@@ -35,5 +40,17 @@ if not INTERPRETED:
 
         return matrix(part, types.int64, types.int64), generate
 
+    def _compiled_vector(_typing: Any, whole: Any) -> Any:
+        kind = types.Array(whole.dtype, 1, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = make_array(signature.args[0])(context, builder, arguments[0])
+            made, size = make_array(kind)(context, builder), array.itemsize
+            populate_array(made, data=array.data, shape=[array.nitems], strides=[size], itemsize=size, meminfo=None)
+            return made._getvalue()
+
+        return kind(whole), generate
+
 
 as_matrix: Final[Any] = _as_matrix if INTERPRETED else intrinsic(_compiled)
+as_vector: Final[Any] = _as_vector if INTERPRETED else intrinsic(_compiled_vector)

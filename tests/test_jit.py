@@ -344,7 +344,7 @@ def test_an_error_raised_in_what_a_kernel_calls_has_its_words(tmp_path: Path, ru
     assert [run(program) for _ in range(2)] == ["('not', 5)"] * 2
 
 
-INLINED = re.compile(r"^@inline\ndef (\w+)", re.MULTILINE)
+INLINED = re.compile(r"^@inline(?:_always)?\ndef (\w+)", re.MULTILINE)
 WORD = re.compile(r"\w+")
 
 
@@ -357,7 +357,7 @@ def decorators(function: ast.FunctionDef) -> set[str]:
 def calls_from_python(node: ast.AST, wanted: set[str]) -> Iterator[ast.Call]:
     """Calls of these functions outside kernels."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef) and decorators(child) & {"kernel", "inline"}:
+        if isinstance(child, ast.FunctionDef) and decorators(child) & {"kernel", "inline", "inline_always"}:
             continue
         if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id in wanted:
             yield child

@@ -27,7 +27,7 @@ from jointwatch_numba.layout import (
     own_as,
 )
 from jointwatch_numba.layout import copy as copy_layout
-from jointwatch_numba.matrix import Floats, as_matrix
+from jointwatch_numba.matrix import Floats, as_matrix, as_vector
 
 pytestmark = pytest.mark.interpreted
 
@@ -192,6 +192,20 @@ def test_a_stretch_of_a_vector_is_a_matrix_that_shares_its_memory() -> None:
     values = np.arange(8.0)
     assert corner(values, 3) == 6.0
     assert values.tolist() == [0.0, 1.0, 2.0, 3.0, 14.0, 5.0, 6.0, 7.0]
+
+
+@kernel("f8(f8[:, :, ::1])")
+def last(values: Floats) -> float:
+    vector = as_vector(values)
+    vector[3] += 10.0
+    return float(vector[len(vector) - 1])
+
+
+def test_the_numbers_of_an_array_are_a_vector_that_shares_its_memory() -> None:
+    values = np.arange(12.0).reshape(3, 2, 2)
+    assert last(values) == 11.0
+    assert values.reshape(-1).tolist() == [0.0, 1.0, 2.0, 13.0, *range(4, 12)]
+    assert last(values[1:2]) == 17.0, "the vector of a part begins and ends with it"
 
 
 @pytest.mark.skipif(INTERPRETED, reason="interpreted there are no types")

@@ -36,7 +36,7 @@ SERVICE: Final = (
 )
 TURN: Final = 300.0  # s to wait for another process that compiles: all kernels take two minutes
 LOOK_EVERY: Final = 0.05  # s
-KERNEL, INLINE = (re.compile(rf"^@{name}\b", re.MULTILINE) for name in ("kernel", "inline"))
+KERNEL, INLINE = (re.compile(rf"^@{name}\b", re.MULTILINE) for name in ("kernel", "inline(?:_always)?"))
 IMPORT: Final = re.compile(r"^(?:from +([.\w]+) +import *(?:\(([^)]*)\)|(.*))|import +(.*))$", re.MULTILINE)
 NAME: Final = re.compile(r"[.\w]+")
 COMMENT: Final = re.compile(r"#.*")

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline, inline_always, kernel
 from estimators.quantities import Settings
 from estimators.recursive.state import RecursiveState
 
@@ -220,7 +220,7 @@ def _paleologu(state: RecursiveState, e: float, z: float) -> float:
     return float(min(max(wanted, state.least_forgetting), 1.0))
 
 
-@inline
+@inline_always
 def next_lambda(
     state: RecursiveState, long: float, short: float, q: float, clipped: float, e: float, z: float
 ) -> float:

@@ -24,10 +24,11 @@ tests/benchmarks/estimation/rls.py.
 import math
 from typing import Final
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline, inline_always, kernel
 from estimators.quantities import Floats
-from estimators.recursive.forgetting import RANDOM_WALK, next_lambda
+from estimators.recursive.forgetting import FORTESCUE, PALEOLOGU, RANDOM_WALK, VARIANCE_RATIO, next_lambda
 from estimators.recursive.state import RecursiveState
+from jointwatch_numba.matrix import as_vector
 
 #: 1, argued: Times p rows in which the residual variance is not known, and nothing is clipped.
 YOUNG: Final = 10
@@ -83,7 +84,7 @@ def _walk(d: Floats, u: Floats, a: Floats, p: int, axis: int, q: float) -> None:
             u[j * p + i] += b * s * a[i]
 
 
-@inline
+@inline_always
 def _bound(state: RecursiveState, u: Floats) -> None:
     """Make the pseudo-observations that are due; u: U column by column, flat."""
     p = state.parameters
@@ -111,10 +112,10 @@ def _random_walk(state: RecursiveState, u: Floats) -> None:
 
 
 @inline
-def _prediction_error(theta: Floats, phi: Floats, h: int, target: float) -> tuple[float, float]:
+def _prediction_error(theta: Floats, phi: Floats, h: int, p: int, target: float) -> tuple[float, float]:
     """y − φθ of the row that begins at phi[h], and Σ|φ|, which is not finite where any entry is not."""
     e, size = target, 0.0
-    for i in range(len(theta)):
+    for i in range(p):  # not of len(theta): that h is not negative LLVM knows from p > 0, and spares a check each turn
         x = phi[h + i]
         e -= x * theta[i]
         size += abs(x)
@@ -133,7 +134,7 @@ def _clipped(state: RecursiveState, j: int, e: float, q: float, alpha: float, op
     return e, q
 
 
-@inline
+@inline_always
 def _finish_row(
     state: RecursiveState,
     u: Floats,
@@ -162,9 +163,10 @@ def _finish_row(
     else:
         _bound(state, u)
     long = short = 0.0
-    for j in range(state.outputs):
-        long += state.long[j] / state.outputs
-        short += state.short[j] / state.outputs
+    if state.law == VARIANCE_RATIO or state.law == FORTESCUE:  # no other law asks for them
+        for j in range(state.outputs):
+            long += state.long[j] / state.outputs
+            short += state.short[j] / state.outputs
     share = 1.0 / present
     state.forgetting = next_lambda(
         state, long, short, sum_q * share, sum_clipped * share, sum_clipped_e * share, sum_z * share
@@ -175,7 +177,8 @@ def _finish_row(
 def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
     """Learn from rows, in place. phi: (rows·outputs·parameters,), y: (rows·outputs,), flat."""
     m, p = state.outputs, state.parameters
-    theta, d, u, k, long, short = state.theta, state.d, state.u.reshape(-1), state.gain, state.long, state.short
+    theta, d, u, k, long, short = state.theta, state.d, as_vector(state.u), state.gain, state.long, state.short
+    powers = state.law == PALEOLOGU  # the one law that asks for sum_clipped_e and sum_z
     for row in range(rows):
         inverse_lambda = 1.0 / state.forgetting
         rate = 1.0 / (state.rows + 1)
@@ -185,7 +188,7 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
         sum_q = sum_clipped = sum_e = sum_clipped_e = sum_z = sum_y = 0.0
         for j in range(m):
             h, target = (row * m + j) * p, y[row * m + j]
-            e, size = _prediction_error(theta, phi, h, target)
+            e, size = _prediction_error(theta, phi, h, p, target)
             if not (abs(e) < ABSURD and size < ABSURD):  # true for NaN and infinity anywhere in h and y
                 state.masked += 1
                 continue
@@ -223,8 +226,9 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
             long[j] += max(state.rate_long, rate) * ((q if young or q < limit else limit) - long[j])
             short[j] += max(state.rate_short, rate) * (q - short[j])
             sum_clipped += q
-            sum_clipped_e += e * e / noise
-            sum_z += alpha / noise - 1.0
+            if powers:
+                sum_clipped_e += e * e / noise
+                sum_z += alpha / noise - 1.0
             sum_y += target * target / noise
             present += 1
         if present == 0:
@@ -236,4 +240,4 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
 @kernel((RecursiveState, "f8[:, :, ::1]", "f8[:, ::1]"))
 def absorb(state: RecursiveState, phi: Floats, y: Floats) -> None:
     """Learn from rows, in place. phi: (rows, outputs, parameters); y: (rows, outputs)."""
-    learn(state, phi.reshape(-1), y.reshape(-1), len(y))
+    learn(state, as_vector(phi), as_vector(y), len(y))

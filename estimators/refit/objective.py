@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.models.friction.base import fill_law
-from estimators.numerics.jit import INTERPRETED, inline, kernel
+from estimators.numerics.jit import INTERPRETED, inline, inline_always, kernel
 from estimators.numerics.nnls import Integers, nnls
 from estimators.numerics.normal_equations import copy, normal_equations
 from estimators.quantities import Floats
@@ -18,7 +18,7 @@ from estimators.refit.eta_grid import read
 from estimators.refit.settings import POINTS
 from estimators.refit.variable_projection import ProjectionProblem
 from jointwatch_numba.layout import pointer
-from jointwatch_numba.matrix import as_matrix
+from jointwatch_numba.matrix import as_matrix, as_vector
 
 #: 1, argued: Share of the box by which two visits must differ to begin a descent each.
 DISTINCT: Final = 0.1
@@ -146,7 +146,7 @@ class _Scratch(NamedTuple):
     weights: Floats
 
 
-@inline
+@inline_always
 def _unpack(data: Floats) -> _Packed:
     words = data[:HEAD].view(np.int64)
     head = _Head(
@@ -187,7 +187,7 @@ def _unpack(data: Floats) -> _Packed:
     )
 
 
-@inline
+@inline_always
 def _visited(p: _Packed, s: Floats, value: float) -> float:
     """Write a visit down; returns its value."""
     q, number = len(s), p.words[HEAD - 1]
@@ -232,7 +232,7 @@ def _rho(p: _Packed, a: _Scratch) -> float:
 @kernel(OBJECTIVE)
 def on_table(s: Floats, data: Floats) -> float:
     """ρ as the table has it."""
-    p = _unpack(data)
+    p = _unpack(as_vector(data))
     a = _scratch(p)
     read(p.gram, p.right, p.stored, p.head.lattice, p.owner, p.scale, s, a.K, a.c, a.size, a.weights)
     return _visited(p, s, _rho(p, a))
@@ -241,7 +241,7 @@ def on_table(s: Floats, data: Floats) -> float:
 @kernel(OBJECTIVE)
 def on_window(s: Floats, data: Floats) -> float:
     """ρ on the window's nodes or samples."""
-    p = _unpack(data)
+    p = _unpack(as_vector(data))
     m, q = len(p.moving), len(s)
     eta, every = np.empty(q), np.empty((p.head.columns, len(p.signals)))
     for k in range(q):
@@ -257,7 +257,7 @@ def on_window(s: Floats, data: Floats) -> float:
 @kernel("i8(f8[::1], f8[:, ::1])")
 def lowest_visits(data: Floats, where: Floats) -> int:
     """Fill where (starts, q) with the lowest visits that differ by DISTINCT of the box; returns how many."""
-    p = _unpack(data)
+    p = _unpack(as_vector(data))
     q, number = where.shape[1], p.head.visits
     taken, found = np.zeros(number, np.bool_), 0
     while found < len(where):

@@ -1,7 +1,7 @@
 """`jointwatch export RECORDING…`: writes messages and readings as tables in CSV or Parquet."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,14 @@ from estimators.models.joints.lost_motion import PARAMETERS
 
 ROWS: Final = 50_000  # readings that are written at once
 MESSAGES: Final = 2_000  # of one table: what is new is still in the processor's cache
+# keys of messages that are columns
+FIRST: Final = ("timestamp", "joint", "seq", "boot")  # of every table
+ESTIMATE: Final = ("error", "forgetting", "progress", "condition", "latency")
+RESIDUAL: Final = ("measured", "predicted", "residual", "unit")
+LOST_MOTION: Final = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
+LOST: Final = tuple(one.name for one in PARAMETERS)
+DRIFT: Final = ("baseline", "percent", "z")
+OTHER: Final = ("kind", "text", *WINDOW)
 
 
 class ExportError(Exception):
@@ -88,7 +96,8 @@ def _gathered(files: Sequence[Path], config: Config, breaks: list[str]) -> Itera
     names = {name: [one.name for one in joint.model.build().parameters] for name, joint in config.joints.items()}
     for name, joint in config.joints.items():
         names[name] += [one.name for one in joint.model.build().nonlinear]
-    waiting: dict[str, list[Map]] = {}
+    waiting: dict[str, list[list[Any]]] = {}
+    headings: dict[str, list[str]] = {}
     read: list[TurnBlock] = []
     count = 0  # readings in these
     for file in files:
@@ -104,14 +113,16 @@ def _gathered(files: Sequence[Path], config: Config, breaks: list[str]) -> Itera
             if joint_name not in names:
                 continue
             table = family if family == "event" else one.topic.replace("/", ".")
+            if table not in headings:
+                headings[table] = _heading(family, names[joint_name])
             rows = waiting.setdefault(table, [])
             rows.append(_row(family, one.update, names[joint_name]))
             if len(rows) >= MESSAGES:
-                yield table, _columns(waiting.pop(table))
+                yield table, _columns(headings[table], waiting.pop(table))
     if read:
         yield "readings", _readings(read, config)
     for table, rows in waiting.items():
-        yield table, _columns(rows)
+        yield table, _columns(headings[table], rows)
 
 
 def _noting(file: Path, breaks: list[str]) -> Iterator[Said | TurnBlock]:
@@ -120,34 +131,42 @@ def _noting(file: Path, breaks: list[str]) -> Iterator[Said | TurnBlock]:
         breaks.append(words)
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    columns = zip(*(row.values() for row in rows), strict=True)
-    return dict(zip(rows[0], map(list, columns), strict=True))
+def _columns(heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
+    return dict(zip(heading, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _row(family: str, update: Map, names: Sequence[str]) -> Map:
-    """One row of an update; all updates of a joint have the same columns."""
-    row: Map = {key: update.get(key) for key in ("timestamp", "joint", "seq", "boot")}
+def _heading(family: str, names: Sequence[str]) -> list[str]:
+    """Names of the columns of a family's rows; names: the joint's parameters and η."""
     if family == "estimate":
-        health = update["health"]
-        row |= {"phase": update["phase"], "status": health["status"], "reasons": in_words(health["reasons"])}
-        row |= {key: update.get(key) for key in ("error", "forgetting", "progress", "condition", "latency")}
-        row |= {name: update["parameters"].get(name) for name in names}
-        row |= {f"{name}.deviation": update["deviations"].get(name) for name in names}
+        own = ["phase", "status", "reasons", *ESTIMATE, *names, *(f"{name}.deviation" for name in names)]
     elif family == "residual":
-        row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
+        own = [*RESIDUAL]
     elif family == "lost_motion":
-        row |= {"reasons": in_words(update["reasons"])}
-        wanted = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
-        row |= {key: float(update.get(key, False)) for key in wanted}
-        row |= {one.name: update["parameters"].get(one.name) for one in PARAMETERS}
-        row |= {f"{one.name}.deviation": update["deviations"].get(one.name) for one in PARAMETERS}
+        own = ["reasons", *LOST_MOTION, *LOST, *(f"{name}.deviation" for name in LOST)]
     elif family == "drift":
-        row |= {"since": update["since"]}
-        row |= {f"{name}.{key}": update[key].get(name) for name in names for key in ("baseline", "percent", "z")}
-        row |= {"drifted": " ".join(update["drifted"])}
+        own = ["since", *(f"{name}.{key}" for name in names for key in DRIFT), "drifted"]
     else:
-        row |= {key: update.get(key) for key in ("kind", "text", *WINDOW)}
+        own = [*OTHER]
+    return [*FIRST, *own]
+
+
+def _row(family: str, update: Map, names: Sequence[str]) -> list[Any]:
+    """The row of an update, as `_heading` says."""
+    row = [*map(update.get, FIRST)]
+    if family == "estimate":
+        health, known, deviations = update["health"], update["parameters"].get, update["deviations"].get
+        row += update["phase"], health["status"], in_words(health["reasons"])
+        row += [*map(update.get, ESTIMATE), *map(known, names), *map(deviations, names)]
+    elif family == "residual":
+        row += map(update.get, RESIDUAL)
+    elif family == "lost_motion":
+        row += in_words(update["reasons"]), *(float(update.get(key, False)) for key in LOST_MOTION)
+        row += [*map(update["parameters"].get, LOST), *map(update["deviations"].get, LOST)]
+    elif family == "drift":
+        row += update["since"], *(update[key].get(name) for name in names for key in DRIFT)
+        row.append(" ".join(update["drifted"]))
+    else:
+        row += map(update.get, OTHER)
     return row
 
 

@@ -1,17 +1,20 @@
 """Tables in CSV and Parquet, to which columns of rows are appended; every number comes back to the bit."""
 
-import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 
 TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
 INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
 MUCH: Final = 2  # rows for each different number, from which a column's texts are made once for each number
+NUMBERS: Final = frozenset((float, int, type(None)))  # types of a column of numbers
+WRITTEN: Final[Mapping[str, str]] = {"null": "", "NaN": "", "Infinity": "inf"}  # of JSON, and as a field
 QUOTED: Final = frozenset(',"\r\n')  # characters for which RFC 4180 wants quotes
 
 
@@ -50,59 +53,73 @@ class CsvTable:
     """A CSV file; unknown values are empty."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._file)
-        self._writer.writerow(names)
+        self._file = path.open("wb")
+        self._file.write((",".join(map(_text, names)) + "\r\n").encode())
 
     def add(self, columns: Columns) -> None:
-        """Append rows; what is not in lists is made text column by column, several times as fast as by row."""
-        lists = [column for column in columns.values() if isinstance(column, list)]
-        if len(lists) == len(columns):
-            self._writer.writerows(zip(*lists, strict=True))
-            return
-        fields = list(_fields(columns.values()))
-        text = [""] * (len(fields) * len(fields[0]))  # the fields of a row, one after the other
+        """Append rows; they are made text column by column, several times as fast as by row."""
+        fields = [_fields(group) for group in _groups(columns.values())]
+        step = 2 * len(fields)  # a field, and what follows it
+        text = [","] * (step * len(fields[0]))
         for place, field in enumerate(fields):
-            text[place :: len(fields)] = field
-        self._file.write("".join(text))
+            text[2 * place :: step] = field
+        text[step - 1 :: step] = ["\r\n"] * len(fields[0])
+        self._file.write("".join(text).encode())
 
     def close(self) -> None:
         """Done."""
         self._file.close()
 
 
-def _fields(columns: Iterable[Column]) -> Iterator[list[str]]:
-    """The fields of the columns, each with what follows it in its row.
+def _groups(columns: Iterable[Column]) -> list[list[Column]]:
+    """Neighbours that are made text together: those that repeat their values at the same rows, and numbers."""
+    return [list(several) for _, several in groupby(columns, _kind)]
 
-    Neighbours that repeat their values at the same rows have one field for all.
+
+def _kind(column: Column) -> int | bool:
+    """Equal for neighbours of one group."""
+    return id(column.places) if isinstance(column, Repeated) else True if _numbers(column) else id(column)
+
+
+def _numbers(column: Sequence[Any] | NDArray[Any]) -> bool:
+    """Whether a column has numbers alone, of which some may be unknown."""
+    return isinstance(column, np.ndarray) or set(map(type, column)) <= NUMBERS
+
+
+def _fields(group: Sequence[Column]) -> list[str]:
+    """One text a row for the columns of a group."""
+    first = group[0]
+    if not isinstance(first, Repeated):
+        return _texts([one for one in group if not isinstance(one, Repeated)])
+    each = _texts([one.values for one in group if isinstance(one, Repeated)])
+    return cast(list[str], first.rows(each).tolist())
+
+
+def _texts(columns: Sequence[Sequence[Any] | NDArray[Any]]) -> list[str]:
+    """One text a row for neighbouring columns; numbers with as many digits as tell them apart.
+
+    Those of JSON are the same numbers, and made in a quarter of the time.
     """
-    groups = [list(several) for _, several in groupby(columns, lambda one: id(getattr(one, "places", one)))]
-    for number, group in enumerate(groups, 1):
-        end = "\r\n" if number == len(groups) else ","
-        if isinstance(first := group[0], Repeated):
-            texts = zip(*(_texts(one.values) for one in group if isinstance(one, Repeated)), strict=True)
-            yield first.rows([",".join(row) + end for row in texts]).tolist()
-        else:
-            assert not isinstance(first, Repeated)
-            yield [text + end for text in _texts(first)]
-
-
-def _texts(values: Sequence[Any] | NDArray[Any]) -> Iterable[str]:
-    """Fields of one column; numbers with as many digits as tell them apart."""
-    if not isinstance(values, np.ndarray):
-        return map(_text, values)
-    texts = list(map(repr, values.tolist()))
-    if values.dtype.kind == "f":
-        for row in np.flatnonzero(np.isnan(values)).tolist():
-            texts[row] = ""
-    return texts
+    plain = [one.tolist() if isinstance(one, np.ndarray) else one for one in columns]
+    if not len(plain[0]) or not all(map(_numbers, columns)):
+        texts = [list(map(_text, one)) for one in plain]
+        return texts[0] if len(texts) == 1 else list(map(",".join, zip(*texts, strict=True)))
+    rows = list(zip(*plain, strict=True))
+    text = to_json(rows).decode()[2:-2]
+    for word, written in WRITTEN.items():
+        text = text.replace(word, written)
+    return text.split("],[")
 
 
 def _text(value: Any) -> str:
     """One field."""
-    if isinstance(value, str):
-        return value if QUOTED.isdisjoint(value) else '"' + value.replace('"', '""') + '"'
-    return "" if value is None else repr(value)
+    return _quoted(value) if isinstance(value, str) else "" if value is None else repr(value)
+
+
+@lru_cache(maxsize=1024)  # messages say the same again and again
+def _quoted(text: str) -> str:
+    """A text, in quotes where it must be."""
+    return text if QUOTED.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
 
 
 class ParquetTable:

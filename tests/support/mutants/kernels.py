@@ -9,7 +9,7 @@ from typing import Final
 from .processes.trees import ROOT
 
 PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
-DECORATORS: Final = frozenset({"kernel", "inline"})
+DECORATORS: Final = frozenset({"kernel", "inline", "inline_always"})
 Name = tuple[str, str]  # of a file, and what the file's module calls so
 
 

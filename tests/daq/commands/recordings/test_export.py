@@ -4,6 +4,7 @@ import csv
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from daq.__main__ import main
-from daq.commands.recordings.tables import FORMATS, Repeated, repeated
+from daq.commands.recordings.tables import FORMATS, Columns, Repeated, repeated
 from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Record
@@ -173,3 +174,33 @@ def test_numbers_that_are_said_again_come_back_to_the_bit(kind: str, tmp_path: P
     back = np.array([math.nan if one is None else one for one in found], np.float64)
     np.testing.assert_array_equal(back, said)
     np.testing.assert_array_equal(np.signbit(back), np.signbit(said) & ~np.isnan(said))
+
+
+def test_rows_of_every_kind_of_column_are_the_fields_that_csv_reads(tmp_path: Path) -> None:
+    """Numbers of any size, unknown ones, truth values and texts with all that separates rows and fields."""
+    numbers: list[Any] = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0, 1e-7, 2.5e16, math.inf, None]
+    columns: Columns = {
+        "error": numbers,
+        "seq": [0, -1, 2**53 + 1, 2**64, None, 4, 5, 6],
+        "text": ['a],["b', "null", "", "x,y", "NaN\r\n", "\u03bc", None, "],["],
+        "soft": [True, 1, 1.0, False, 0, -0.0, None, "Infinity"],
+        "value": np.array([math.nan, -math.inf, *range(6)]),
+        "unit": ["Nm"] * 8,
+    }
+    made = FORMATS["csv"](tmp_path / "t.csv", list(columns))
+    made.add(columns)
+    for part in (slice(0), slice(7, 8)):
+        made.add({name: column[part] for name, column in columns.items() if not isinstance(column, Repeated)})
+    made.close()
+    with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
+        heading, *rows = csv.reader(file)
+    assert heading == list(columns)
+    assert rows[8:] == rows[7:8]
+    found = dict(zip(heading, map(list, zip(*rows[:8], strict=True)), strict=True))
+    assert [float(one) if one else None for one in found["error"]] == numbers
+    assert found["error"][3] == "-0.0"
+    assert [int(one) if one else None for one in found["seq"]] == columns["seq"]
+    assert found["text"] == [one or "" for one in columns["text"]]
+    assert found["soft"] == ["True", "1", "1.0", "False", "0", "-0.0", "", "Infinity"]
+    assert found["value"] == ["", "-inf", *(f"{one}.0" for one in range(6))]
+    assert found["unit"] == columns["unit"]
