@@ -27,6 +27,7 @@ from estimators.quantities import Floats
 HATS: Final = np.eye(len(KNOTS))
 PLACES: Final = np.eye(6)  # of the range seen: a wave of a half of it is followed
 PASSES: Final = 10  # of D: where rows show nothing it would fall further, slowly, and counts for little already
+FRICTION: Final = 3.0  # squares of friction over the variance of what it holds: anything up to it is alike
 LEAST: Final = 1e-9  # of what the law leaves: D that is as good as none
 
 
@@ -75,22 +76,26 @@ def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
         right[:, own], M[own, own], g[own] = (weighed @ rows.X[:, j]).T, weighed @ B[:, j], weighed @ residual[:, j]
         pull += weights[j] * (rows.X[:, j].T @ residual[:, j])
     S = np.linalg.solve(found.information, right)
-    root = _told(M - right.T @ S, g - S.T @ pull, found.variance, k)
+    root = _told(M - right.T @ S, g - S.T @ pull, found.variance, FRICTION * found.holding, k)
     squares = (root**2).sum(axis=1).reshape(n, k)[:, : 2 * len(KNOTS)]
     return BeyondLaw(np.sqrt(squares.mean(axis=1)), B, S.reshape(-1, n, k), root, fastest, places)
 
 
-def _told(M: Floats, g: Floats, variance: Floats, k: int) -> Floats:
-    """Root (n k, n k + 1) of the second moment of d, with the D that makes the rows likeliest: of C, and its mean."""
+def _told(M: Floats, g: Floats, variance: Floats, most: Floats, k: int) -> Floats:
+    """Root (n k, n k + 1) of the second moment of d, with the D that makes the rows likeliest: of C, and its mean.
+
+    variance: (n,) of the residual; most: (n,) mean square of the law's friction, which what it lacks does not exceed.
+    """
     speeds = 2 * len(KNOTS)
     sizes = [speeds, k - speeds] * len(variance)
     group = np.repeat(np.arange(len(sizes)), sizes)
     least = LEAST**2 * np.repeat(variance, k) + np.finfo(np.float64).tiny
-    squares = np.maximum(np.repeat(variance, k), least)
+    largest = np.maximum(np.repeat(most, k), least)
+    squares = np.clip(np.repeat(variance, k), least, largest)
     for _ in range(PASSES):
         root = np.linalg.inv(np.linalg.cholesky(M + np.diag(1.0 / squares))).T
         root = np.column_stack([root, root @ (root.T @ g)])
-        squares = np.maximum((np.bincount(group, (root**2).sum(axis=1)) / sizes)[group], least)
+        squares = np.clip((np.bincount(group, (root**2).sum(axis=1)) / sizes)[group], least, largest)
     return np.asarray(root)
 
 
