@@ -13,12 +13,18 @@ from numpy.typing import NDArray
 
 from estimators.quantities import Floats
 
-MUCH: Final = 8.0  # smallest steps of a position: what moves by more from row to row does not stand for one
-LONGEST: Final = 4  # times that a row is sent once more; what stands for longer may stand
-AROUND: Final = 8  # rows on either side, whose mean step is the usual one
-LONGER: Final = 1.5  # usual steps: half way from one to two, which a row shows that came late or too soon
-FEWEST: Final = 3  # repeats, and …
-MOST: Final = 0.8  # … share of them, behind which the motion goes on by one step: they show two clocks
+#: steps, argued: Smallest steps of a position, beyond which it does not stand from one row to the next.
+MUCH: Final = 8.0
+#: rows, argued: Times that a row is sent once more at most; what stands for longer may stand.
+LONGEST: Final = 4
+#: rows, argued: Rows on either side of a repeat, whose mean step is the usual one.
+AROUND: Final = 8
+#: steps, argued: Usual steps, half way from one to two: two are behind a row that came late, or too soon.
+LONGER: Final = 1.5
+#: 1, argued: Repeats that show two clocks at least: one or two may be of any cause.
+FEWEST: Final = 3
+#: 1, argued: Share of the repeats, behind which the motion goes on by one step, from which they show two clocks.
+MOST: Final = 0.8
 
 
 def without_repeats(time: Floats, positions: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool_]]:

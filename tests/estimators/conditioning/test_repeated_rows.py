@@ -16,7 +16,7 @@ def motion(time: Floats) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("rate", [29.4, 28.3])
 def test_the_rows_of_a_slower_state_are_steps_of_its_own_clock_apart(rate: float) -> None:
-    time = np.arange(600) * SENT
+    time: Floats = np.asarray(np.arange(600) * SENT, np.float64)
     number = np.floor(time * rate + 1e-6)
     again = np.diff(number, prepend=-1.0) == 0.0
     found, once = without_repeats(time, *motion(number / rate))
@@ -30,8 +30,8 @@ def test_the_rows_of_a_slower_state_are_steps_of_its_own_clock_apart(rate: float
 @pytest.mark.parametrize("what", ["stands", "coarse", "other", "late", "soon", "half"])
 def test_what_is_no_slower_clock_stays_as_it_is(what: str) -> None:
     """A robot that stands without noise, coarse encoders, a torque that goes on, rows in the place of others."""
-    time = np.arange(300) * SENT
-    q, tau = motion(np.minimum(time, 5.0) if what == "stands" else time)
+    time: Floats = np.asarray(np.arange(300) * SENT, np.float64)
+    q, tau = motion(np.minimum(time, 5.0 if what == "stands" else np.inf))
     if what == "coarse":
         q, tau = np.round(q / 0.02) * 0.02, np.round(tau / 0.5) * 0.5
     for row in (50, 100, 150, 200):

@@ -117,10 +117,14 @@ def test_what_a_prediction_is_off_by_is_what_such_a_friction_in_the_taught_rows_
     X = rows.teaching().X
     fastest, errors = np.abs(rows.dq[rows.moves]).max(axis=0), []
     for j in range(3):
-        each = [(hat, (fastest[j], j, k, sign)) for sign in (1.0, -1.0) for k in range(len(KNOTS))]
-        each += [(hat_of_place, (rows.q[:, j], j, k)) for k in range(6)]
-        for what, which in each:
-            learnt, there = (what(one, *which) for one in (rows.part(rows.moves), part))
+        moving = rows.part(rows.moves)
+        each = [
+            [hat(one, fastest[j], j, k, sign) for one in (moving, part)]
+            for sign in (1.0, -1.0)
+            for k in range(len(KNOTS))
+        ]
+        each += [[hat_of_place(one, rows.q[:, j], j, k) for one in (moving, part)] for k in range(6)]
+        for learnt, there in each:
             off = np.linalg.solve(found.information, found.weights[0, j] * X[:, j].T @ learnt)
             errors.append(-part.X @ off)
             errors[-1][:, j] += there

@@ -78,7 +78,8 @@ def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
     S = np.linalg.solve(found.information, right)
     root = _told(M - right.T @ S, g - S.T @ pull, found.variance, FRICTION * found.holding, k)
     squares = (root**2).sum(axis=1).reshape(n, k)[:, : 2 * len(KNOTS)]
-    return BeyondLaw(np.sqrt(squares.mean(axis=1)), B, S.reshape(-1, n, k), root, fastest, places)
+    moved = np.asarray(S.reshape(-1, n, k), np.float64)
+    return BeyondLaw(np.sqrt(squares.mean(axis=1)), B, moved, root, fastest, places)
 
 
 def _told(M: Floats, g: Floats, variance: Floats, most: Floats, k: int) -> Floats:
@@ -107,7 +108,7 @@ def _hats(rows: RobotRows, fastest: Floats, places: tuple[Floats, Floats]) -> Fl
     lowest, highest = places
     share = np.abs(rows.dq) / fastest
     place = (rows.q - lowest) / np.maximum(highest - lowest, 1e-9)
-    hats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2) * rows.slides[:, :, np.newaxis]
+    hats: Floats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2) * rows.slides[:, :, np.newaxis]
     ends = np.linspace(0.0, 1.0, len(PLACES))
     there = np.stack([np.interp(place, ends, one) for one in PLACES], axis=2) * rows.slides[:, :, np.newaxis]
     direction = np.sign(rows.dq)[:, :, np.newaxis]
