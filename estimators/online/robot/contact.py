@@ -43,6 +43,8 @@ HOLDS: Final = 2.0
 LASTING: Final = 3
 #: 1, argued: Share of the threshold below which a contact ends (hysteresis).
 RELEASE: Final = 0.7
+#: 1, derived: Times a residual, from which a threshold is far: friction in it falls to 0.64 in 10 ms behind 10 Hz.
+NEAR: Final = 2.0
 #: s, argued: Time below RELEASE after which a contact is over.
 QUIET: Final = 0.2
 #: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
@@ -200,6 +202,13 @@ class ContactWatch:
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
         """Whether this chunk is beyond a threshold; arguments as of `judge`."""
         return bool(_exceeded(residual, friction + self._more, self.limits, self._turned, self._decay))
+
+    def is_near(self, residual: Floats, friction: Floats) -> bool:
+        """Whether something is beyond a threshold, or may be in the next chunk, in which friction's part fades.
+
+        Arguments as of `judge`; else what a threshold has beside these need not be known.
+        """
+        return not self.calm or bool(self.reported.any()) or self.exceeded(NEAR * residual, friction)
 
     def stuck(self, friction: Floats) -> Floats:
         """Torque (n,) that each joint's friction may hold now, as far as the low-passes still show it."""

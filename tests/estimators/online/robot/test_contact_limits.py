@@ -256,3 +256,17 @@ def test_a_joint_that_rests_may_hold_what_it_has_held_in_the_start(beyond: float
         assert not one.exceeded(np.full((5, 1), -limit + 0.01), friction)
         assert one.exceeded(np.full((5, 1), -limit - 0.01), friction)
         assert one.limits + one.stuck(friction) == pytest.approx(limit)
+
+
+def test_what_else_a_threshold_has_is_asked_for_near_it_only_and_for_as_long_as_there_is_a_contact() -> None:
+    one, friction = watch(), np.array([2.0])
+    assert not one.is_near(np.full((5, 1), 1.49), friction)
+    assert one.is_near(np.full((5, 1), -1.51), friction), "a half of 3"
+    for _ in range(5):
+        one.notice(FAST, FAST)
+        one.judge(np.full((5, 1), 4.0), friction)
+    assert one.is_near(np.zeros((5, 1)), friction), "until it is over"
+    one.explained()
+    assert not one.is_near(np.zeros((5, 1)), friction)
+    one.notice(REST, REST)
+    assert not one.is_near(np.full((5, 1), 2.4), friction), "at rest friction of 2 is in it"
