@@ -2,19 +2,44 @@
 
 A live clock takes uneven arrivals for the jitter of a link and takes the jitter off; of a log whose samples are 10 and
 12 ms apart that would move every sample. So an uneven one is interpolated before it is played, by cubic splines and
-never across a gap, as `identify` does it.
+never across a gap, as `identify` does it. The same holds for one whose rows were sent twice at times.
 """
 
 from typing import Final
 
 import numpy as np
 
+from daq.recording.columns import Channels
 from estimators.alignment.channel_delay import ChannelSeries
+from estimators.conditioning.repeated_rows import without_repeats
 from estimators.numerics.splines import cubic_spline
 from estimators.offline.robot.motion import GAP, GAP_SECONDS
 
 OFF: Final = 0.1  # of the usual step, by which one is uneven
 RARE: Final = 0.05  # share of uneven steps that a clock may show by itself: lost samples, a late one
+
+
+def without_repeated_rows(channels: Channels) -> tuple[Channels, bool]:
+    """The channels without rows that were sent once more, at the instants of the others, and whether there were some.
+
+    They are sought where all channels have the same rows.
+    """
+    every = [(role, series) for roles in channels.values() for role, series in roles.items()]
+    time = every[0][1].time if every else np.zeros(0)
+    if len(time) < 2 or not all(np.array_equal(series.time, time) for _, series in every):
+        return channels, False
+    positions = [series.values for role, series in every if role == "position"]
+    others = [series.values for role, series in every if role != "position"]
+    if not positions or not others:
+        return channels, False
+    measured, once = without_repeats(time, np.column_stack(positions), np.column_stack(others))
+    if once.all():
+        return channels, False
+    kept = {
+        name: {role: ChannelSeries(measured[once], series.values[once]) for role, series in roles.items()}
+        for name, roles in channels.items()
+    }
+    return kept, True
 
 
 def is_uneven(series: ChannelSeries) -> bool:

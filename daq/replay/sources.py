@@ -18,7 +18,7 @@ from daq.config.sections import Config
 from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
-from daq.replay.own_stamps import even, is_uneven
+from daq.replay.own_stamps import even, is_uneven, without_repeated_rows
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
@@ -78,14 +78,14 @@ def _has_columns(file: Path) -> bool:
 
 def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterator[Batch]:
     """One reading per channel and row; a joint's counter must be one of the columns."""
-    channels = read(file, columns)
+    channels, repeating = without_repeated_rows(read(file, columns))
     asked = routes(config)
     missing = [one for one in asked if one.role not in channels.get(one.joint, {})]
     if missing:
         raise RecordingError("\n".join(f"{file}: {_missing(route)}" for route in missing))
     parts = []
     counted = {route.joint for route in asked if route.role == COUNTER}
-    uneven = {route.joint for route in asked if is_uneven(channels[route.joint][route.role])} - counted
+    uneven = {route.joint for route in asked if repeating or is_uneven(channels[route.joint][route.role])} - counted
     for index, route in enumerate(asked):
         series = channels[route.joint][route.role]
         if route.joint in uneven:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.conditioning.repeated_rows import without_repeats
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.numerics.splines import cubic_spline
 from estimators.offline.robot.motion import MotionError
@@ -35,6 +36,8 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         whole = np.isfinite(time) & np.isfinite(np.hstack([q, tau, second[:, twisted]])).all(axis=1)
         whole &= np.concatenate([[True], np.diff(time) > 0.0])
         time, q, tau, second = time[whole], q[whole], tau[whole], second[whole]
+        time, once = without_repeats(time, q, np.hstack([tau, second]))
+        time, q, tau, second = time[once], q[once], tau[once], second[once]
         if len(time) < 2:
             continue
         period = float(np.median(np.diff(time)))

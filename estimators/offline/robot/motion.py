@@ -3,13 +3,15 @@
 Position and torque go through the same low-pass (Butterworth of order 4, forwards and backwards), speed and
 acceleration are the filtered position's; whatever is not linear in the motion is formed at the full rate and then goes
 through that low-pass too. Where the recording has a gap it is cut: nothing is filtered across. Rows follow at 50 Hz,
-but for the first and last 0.3 s, in which the low-pass has not settled (to 0.3 %).
+but for the first and last 0.3 s, in which the low-pass has not settled (to 0.3 %). Rows that were sent twice
+count once.
 """
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.conditioning.repeated_rows import without_repeats
 from estimators.numerics.splines import cubic_spline, zero_phase_low_pass
 from estimators.quantities import Floats
 
@@ -80,6 +82,8 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     step = float(np.median(np.diff(time)[np.diff(time) > 0]))
     fresh = np.concatenate([[True], np.diff(time) > CLOSEST * step])
     time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
+    time, once = without_repeats(time, q, np.hstack([tau, twist]))
+    time, q, tau, twist = time[once], q[once], tau[once], twist[once]
     steps = np.diff(time)
     step = float(np.median(steps))
     cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1

@@ -4,8 +4,9 @@
 
 The largest torque that encoder steps imitate is added (robot_errors_in_variables.py). A joint that hardly moves, or
 slower than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the threshold,
-and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most. Where a joint was taught
-slowly, that begins before the slow low-pass shows it: a stop would be a contact.
+as soon as the quick speed says so, and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at
+most. A gear at rest may hold more than friction in motion: where a joint did so in the start, MARGIN times what was
+beyond its friction is the threshold at rest.
 Between two rows of a slow bus the step of friction at a reversal is spread over what is put there: such a joint counts
 as slow from one period of the bus before the reversal on, and everything lasts by a period longer.
 ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
@@ -35,10 +36,15 @@ GAUSSIAN: Final = 4.75
 ROUGH: Final = 0.0205
 #: deviations, argued: Robust deviations beyond which a residual of the start is a push.
 OUTLIER: Final = 8.0
+#: 1, argued: Times its friction that a joint at rest may hold beyond it: static friction is up to twice that of motion,
+#: and the law may be on the other side. What is more in a start is a push.
+HOLDS: Final = 2.0
 #: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 019, point 5).
 LASTING: Final = 3
 #: 1, argued: Share of the threshold below which a contact ends (hysteresis).
 RELEASE: Final = 0.7
+#: 1, derived: Times a residual, from which a threshold is far: friction in it falls to 0.64 in 10 ms behind 10 Hz.
+NEAR: Final = 2.0
 #: s, argued: Time below RELEASE after which a contact is over.
 QUIET: Final = 0.2
 #: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
@@ -89,9 +95,11 @@ class ContactWatch:
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
+        self._turned = np.zeros(n)  # chunks since either was
+        self._more = np.zeros(n)  # that a joint at rest holds beyond its friction and the threshold
         since = chunk * np.arange(self.remembered) - 1.0 / (math.sqrt(2.0) * math.pi * quick)
         decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * slow_pass * (since - between))
-        self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
+        self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_turned`
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
@@ -99,6 +107,7 @@ class ContactWatch:
         self._nothing = np.full(n, np.nan)
         self._learnt = np.zeros(n)  # largest residual that learning has made since the thresholds stand
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
+        self._held = np.zeros(n)  # largest residual of the start beyond friction, where a joint was at rest
 
     @property
     def limits(self) -> Floats:
@@ -112,21 +121,28 @@ class ContactWatch:
 
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
-        _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self.moving, self.sliding)
+        _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self._turned, self.moving, self.sliding)
         if self._smeared:
             change = np.abs(quick[-1] - np.where(np.isfinite(self._speeds), self._speeds, quick[0]))
-            self._moved[np.abs(quick[-1]) < self._smeared * change] = 0.0
+            turns = np.abs(quick[-1]) < self._smeared * change
+            self._moved[turns] = self._turned[turns] = 0.0
             self._speeds = quick[-1].copy()
 
-    def gather(self, residual: Floats) -> None:
-        """Take the residual of a chunk (rows, n) of the start; joints that hardly move say nothing."""
+    def gather(self, residual: Floats, friction: Floats) -> None:
+        """Take the residual of a chunk (rows, n) of the start; joints that hardly move say what they hold only.
+
+        friction: as of `judge`.
+        """
         found = np.full((3, len(self.moving)), np.nan)
         _gather(residual, self.moving, self._mean, found)
         self._gathered.append(found)
+        beyond = np.abs(residual).mean(axis=0) - friction
+        holds = (self._turned == 0.0) & (beyond <= HOLDS * friction)
+        self._held = np.where(holds, np.maximum(self._held, beyond), self._held)
 
     def gather_anew(self) -> None:
         """Forget the residuals so far: they were of another robot, or of another model of it."""
-        self._gathered = []
+        self._gathered, self._held = [], np.zeros_like(self._held)
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError if none."""
@@ -158,6 +174,7 @@ class ContactWatch:
         """End the start: set thresholds from its residuals and from the taught ones."""
         peaks, self.deviations = self._of_start()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
+        self._more = np.maximum(MARGIN * self._held - self.thresholds, 0.0)
         self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
     def grow(self) -> None:
@@ -184,12 +201,19 @@ class ContactWatch:
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
         """Whether this chunk is beyond a threshold; arguments as of `judge`."""
-        return bool(_exceeded(residual, friction, self.limits, self._moved, self._decay))
+        return bool(_exceeded(residual, friction + self._more, self.limits, self._turned, self._decay))
+
+    def is_near(self, residual: Floats, friction: Floats) -> bool:
+        """Whether something is beyond a threshold, or may be in the next chunk, in which friction's part fades.
+
+        Arguments as of `judge`; else what a threshold has beside these need not be known.
+        """
+        return not self.calm or bool(self.reported.any()) or self.exceeded(NEAR * residual, friction)
 
     def stuck(self, friction: Floats) -> Floats:
         """Torque (n,) that each joint's friction may hold now, as far as the low-passes still show it."""
-        since = np.minimum(self._moved.astype(np.int64), len(self._decay))
-        return np.asarray(friction * np.append(self._decay, 0.0)[since])
+        since = np.minimum(self._turned.astype(np.int64), len(self._decay))
+        return np.asarray((friction + self._more) * np.append(self._decay, 0.0)[since])
 
     def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None
@@ -205,9 +229,9 @@ class ContactWatch:
         self.calm = _judge(
             residual,
             before,
-            friction,
+            friction + self._more,
             limits,
-            self._moved,
+            self._turned,
             self._decay,
             self._quiet,
             *counts,
@@ -224,10 +248,10 @@ Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 
-@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1], f8[::1], b1[::1], b1[::1])")
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1], f8[::1], f8[::1], b1[::1], b1[::1])")
 def _notice(
-    dq: Floats, quick: Floats, slow: Floats, settling: float, moved: Floats, slid: Floats, moving: Flags,
-    sliding: Flags,
+    dq: Floats, quick: Floats, slow: Floats, settling: float, moved: Floats, slid: Floats, turned: Floats,
+    moving: Flags, sliding: Flags,
 ) -> None:  # fmt: skip
     for j in range(len(moved)):
         moved[j] += 1.0
@@ -239,6 +263,7 @@ def _notice(
                 slid[j] = 0.0
                 if slow[j] < AT_REST:
                     moved[j] = 0.0
+        turned[j] = min(moved[j], slid[j])
         moving[j] = moved[j] > settling
         sliding[j] = moving[j] and slid[j] > settling
 
@@ -268,28 +293,28 @@ def _size(residual: Floats, j: int) -> float:
 
 
 @inline
-def _stuck(friction: Floats, moved: Floats, decay: Floats, j: int) -> float:
+def _stuck(friction: Floats, turned: Floats, decay: Floats, j: int) -> float:
     """Torque that friction may hold, as far as the low-passes still show it."""
-    k = int(moved[j])
+    k = int(turned[j])
     return float(friction[j] * decay[k]) if k < len(decay) else 0.0
 
 
 @kernel("b1(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])")
-def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, decay: Floats) -> bool:
+def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, turned: Floats, decay: Floats) -> bool:
     over = False
     for j in range(len(thresholds)):
-        over |= _size(residual, j) > thresholds[j] + _stuck(friction, moved, decay, j)
+        over |= _size(residual, j) > thresholds[j] + _stuck(friction, turned, decay, j)
     return over
 
 
 @kernel("b1(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1], f8[::1])")
 def _judge(
-    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, decay: Floats, quiet: int,
+    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, turned: Floats, decay: Floats, quiet: int,
     above: Counts, below: Counts, beyond: Flags, learnt: Floats,
 ) -> bool:  # fmt: skip
     calm = True
     for j in range(len(beyond)):
-        stuck, now = _stuck(friction, moved, decay, j), _size(residual, j)
+        stuck, now = _stuck(friction, turned, decay, j), _size(residual, j)
         limit, size = thresholds[j] + stuck, min(now, _size(before, j))
         if now > limit >= size:
             learnt[j] = max(learnt[j], now - stuck)

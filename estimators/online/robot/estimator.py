@@ -224,7 +224,8 @@ class RobotEstimator:
         self._measured, self._predicted = chunk.tau[-1], found.explained[-1]
         if chunk.whole:
             self._unseen.notice(chunk.quick, chunk.dq)
-            unseen = self._unseen.torque(self._learner.theta)
+            near = self._watch.contact.is_near(found.unexplained, self._learner.stiction)
+            unseen = self._unseen.torque(self._learner.theta) if near else np.zeros(self._n)
             self._changes.judge(chunk, predicted, found.unexplained, unseen)
         first = -self._samples % self._stride
         if self._refits.searchable:

@@ -116,7 +116,7 @@ class RobotWatch:
         """
         self.contact.notice(chunk.quick, chunk.dq)
         if starting:
-            self.contact.gather(unexplained)
+            self.contact.gather(unexplained, friction)
         if not self.contact.ready:
             return None
         before = None

@@ -44,7 +44,6 @@ BEYOND: Final = {
     ("Kinova, current, joint 1", "second half > first half"): HELD,
     ("Kinova, current, joint 2", "first half > second half"): HELD,
     ("Kinova, current, joint 4", "first half > second half"): HELD,
-    ("Panda, 30 Hz", "first half > second half"): WIDE,
     ("XL330", "up_and_down > sin_sin"): "learnt at up to 0.9 rad/s while lifting only, judged at up to 5.1 rad/s: "
     "friction that grows with the load is not told from gravity there, nor is the inertia (docs/real-data.md)",
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from daq.replay.own_stamps import even, is_uneven
+from daq.replay.own_stamps import even, is_uneven, without_repeated_rows
 from estimators.alignment.channel_delay import ChannelSeries
 
 
@@ -38,3 +38,26 @@ def test_nothing_is_made_up_in_a_gap() -> None:
     inside = (found.time > time[199]) & (found.time < time[200])
     assert not inside.any()
     assert (found.time > time[200]).any()
+
+
+def test_rows_that_were_sent_twice_by_a_quicker_clock_are_none() -> None:
+    """A state of 29.4 Hz that is sent at 30 Hz; of channels with rows of their own nobody can tell."""
+    time = np.arange(300) / 30.0
+    state = np.floor(time * 29.4 + 1e-6) / 29.4
+
+    def channels(torque_later: float) -> dict[str, dict[str, ChannelSeries]]:
+        return {
+            name: {
+                "position": ChannelSeries(time, np.sin(state + k)),
+                "torque": ChannelSeries(time + torque_later, state),
+            }
+            for k, name in enumerate(("a", "b"))
+        }
+
+    found, repeating = without_repeated_rows(channels(0.0))
+    assert repeating
+    series = found["a"]["position"]
+    assert len(series.time) == len(found["b"]["torque"].time) == 300 - 5
+    np.testing.assert_allclose(np.diff(series.time[40:-40]), 1.0 / 29.4, rtol=1e-3)
+    assert not without_repeated_rows(channels(0.01))[1]
+    assert not without_repeated_rows({})[1]

@@ -332,7 +332,7 @@ def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -
     alone = fit(model, rows)
     assert not alone.at_zero.any()
     exact = beyond_law(rows, alone)
-    exact = exact._replace(deviations=np.zeros_like(exact.deviations))
+    exact = exact._replace(root=np.zeros_like(exact.root))
     theta, covariance = torque_lag(rows, alone, exact).with_theta(alone.theta, np.linalg.inv(alone.information))
     X = np.zeros((*rows.X.shape[:2], model.size + 3))
     X[:, :, : model.size] = rows.X

@@ -98,7 +98,7 @@ def test_a_slower_motion_lies_within_what_friction_beyond_its_law_is_there(truth
         recording(truth, seed, pace, lambda dq: np.arctan(8.0 * dq)) for seed, pace in ((50, 1.0), (70, 0.2))
     )
     found = identify(truth.robot, train, [slow], ())
-    assert found.validation.covered == pytest.approx(0.954, abs=0.02), "as before: of motions of the same kind"
+    assert 0.934 < found.validation.covered < 0.995, "of motions of the same kind: what is not learnt is stated, too"
     assert found.tests[0].covered > 0.9  # 0.58 if that friction counts with its mean over the motion that taught
 
 
@@ -113,17 +113,64 @@ def test_what_a_prediction_is_off_by_is_what_such_a_friction_in_the_taught_rows_
     """Against least squares of the torque with each part of that friction, and its own torque in the other rows."""
     rows, other = (rows_of(truth, seed, lambda dq: BEND * np.arctan(8.0 * dq)) for seed in (50, 51))
     found = fit(WholeRobot(truth.robot), rows)
-    beyond, part, expected = beyond_law(rows, found), other.part(slice(0, 200)), np.zeros((200, 3))
+    beyond, part = beyond_law(rows, found), other.part(slice(0, 200))
     X = rows.teaching().X
-    fastest = np.abs(rows.dq[rows.moves]).max(axis=0)
+    fastest, errors = np.abs(rows.dq[rows.moves]).max(axis=0), []
     for j in range(3):
-        for k, sign in itertools.product(range(len(KNOTS)), (1.0, -1.0)):
-            learnt, there = (hat(one, fastest[j], j, k, sign) for one in (rows.part(rows.moves), part))
+        moving = rows.part(rows.moves)
+        each = [
+            [hat(one, fastest[j], j, k, sign) for one in (moving, part)]
+            for sign in (1.0, -1.0)
+            for k in range(len(KNOTS))
+        ]
+        each += [[hat_of_place(one, rows.q[:, j], j, k) for one in (moving, part)] for k in range(6)]
+        for learnt, there in each:
             off = np.linalg.solve(found.information, found.weights[0, j] * X[:, j].T @ learnt)
-            error = -part.X @ off
-            error[:, j] += there
-            expected += beyond.deviations[j] ** 2 * error**2
+            errors.append(-part.X @ off)
+            errors[-1][:, j] += there
+    expected = (np.tensordot(np.array(errors), beyond.root, (0, 0)) ** 2).sum(axis=2)
     np.testing.assert_allclose(beyond.spread(part), expected, rtol=1e-9)
+
+
+def test_what_rows_say_of_friction_beyond_the_law_is_what_a_fit_with_it_says(truth: Any) -> None:
+    """Against a fit of θ and that friction together, of the same prior deviations, by the same weights."""
+    rows = rows_of(truth, 50, lambda dq: BEND * np.arctan(8.0 * dq))
+    model = WholeRobot(truth.robot)
+    found = fit(model, rows)
+    beyond, taught = beyond_law(rows, found), rows.teaching()
+    p, n, k = beyond.moved.shape
+    Z = np.zeros((len(taught.y), n, p + n * k))
+    Z[:, :, :p] = taught.X
+    for j in range(n):
+        Z[:, j, p + j * k : p + (j + 1) * k] = beyond.hats[:, j]
+    moment = beyond.root @ beyond.root.T
+    squares = np.diag(moment).reshape(n, k)
+    D = [np.repeat([one[:10].mean(), one[10:].mean()], [10, k - 10]) for one in squares]
+    whole = np.einsum("tja,j,tjb->ab", Z, found.weights[0], Z, optimize=True)
+    whole[:p, :p] = found.information  # with the prior and the standstills
+    whole[p:, p:] += np.diag(1.0 / np.concatenate(D))
+    right = np.einsum("tja,j,tj->a", Z, found.weights[0], taught.y - taught.predicted(found.theta))
+    covariance = np.linalg.inv(whole)[p:, p:]
+    mean = (np.linalg.inv(whole) @ right)[p:]
+    expected = covariance + np.outer(mean, mean)
+    np.testing.assert_allclose(moment, expected, atol=0.05 * np.abs(expected).max(), err_msg="D is not quite at rest")
+
+
+def test_friction_by_place_is_in_the_deviation_of_where_it_is(truth: Any) -> None:
+    """A friction that a wave of the place makes larger and smaller, which no law of the speed has."""
+    rows, other = (rows_of(truth, seed, lambda dq: 0.0 * dq) for seed in (50, 51))
+    wave = [one._replace(y=one.y + np.sign(one.dq) * one.slides * np.sin(2.0 * one.q)) for one in (rows, other)]
+    found = fit(WholeRobot(truth.robot), wave[0])
+    left = (wave[1].y - wave[1].predicted(found.theta))[wave[1].slides]
+    beside = np.sqrt(beyond_law(wave[0], found).spread(wave[1]) + 0.2**2)[wave[1].slides]
+    assert np.mean(np.abs(left) < 2.0 * beside) > 0.9
+    assert np.mean(np.abs(left) < 2.0 * 0.2) < 0.6
+
+
+def hat_of_place(rows: RobotRows, taught: Floats, j: int, k: int) -> Floats:
+    """Friction of 1 N·m (N) at one of six places of the taught ones, either way, 0 where the joint stands: (rows,)."""
+    knots = np.linspace(taught.min(), taught.max(), 6)
+    return np.asarray(rows.slides[:, j] * np.sign(rows.dq[:, j]) * np.interp(rows.q[:, j], knots, np.arange(6) == k))
 
 
 def hat(rows: RobotRows, fastest: float, j: int, k: int, sign: float) -> Floats:

@@ -1,12 +1,18 @@
 """Friction beyond its law: how much of it recordings show, and how far off θ may be by it.
 
-    τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, of each direction of each joint
+    τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, of each direction of each joint, and over the
+                           places seen, times the direction
 
-No law bends as a gear does. What it lacks is the same wherever the joint has that speed, so it does not average out
-over rows or blocks of time, and another motion, which has other speeds, leads to another θ. d is not learnt: it is
-considered (Schmidt 1966), of one deviation D at all knots of a joint. θ without it is off by −S d, S = P XᵀW B. The
-residual's means at the knots are M d, M = A (B − X S), A the means over a knot's rows; their squares, less those that
-noise makes, tell D² by their expectation D² |M|² (method of moments).
+No law bends as a gear does, or differs by place as one does. What it lacks is the same wherever the joint has that
+speed or place, so it does not average out over rows or blocks of time, and another motion, which has others, leads to
+another θ. d is not learnt, as a law with memory or another pose may explain the same rows, but considered (Schmidt
+1966): θ without it is off by −S d, S = P XᵀW B. Of d the rows tell beside θ
+
+    M = BᵀW(B − X S),  g = (B − X S)ᵀW r      d ~ N(C g, C),  C = (M + D⁻²)⁻¹
+
+where D, one of each joint's speeds and one of its places, is what makes the rows likeliest (MacKay, Neural Computation
+4:415–447, 1992: D² is the mean of d² + C). What they do not tell stays as large as D, and what they show is stated as
+a deviation, too, as it is not learnt: the second moment of d is C + C g (C g)ᵀ.
 """
 
 from typing import Final, NamedTuple
@@ -19,17 +25,21 @@ from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.quantities import Floats
 
 HATS: Final = np.eye(len(KNOTS))
-TOUCHED: Final = 20.0  # rows, whose hats add up to a knot that is seen: 0.4 s
-LEAST: Final = 1e-6  # of d, that a law has not followed: below it nothing is known of d
+PLACES: Final = np.eye(6)  # of the range seen: a wave of a half of it is followed
+PASSES: Final = 10  # of D: where rows show nothing it would fall further, slowly, and counts for little already
+FRICTION: Final = 3.0  # squares of friction over the variance of what it holds: anything up to it is alike
+LEAST: Final = 1e-9  # of what the law leaves: D that is as good as none
 
 
 class BeyondLaw(NamedTuple):
-    """What rows that taught θ show of it; k = knots of both directions."""
+    """What rows that taught θ show of it; k = knots of both directions and places."""
 
-    deviations: Floats  # (n,) D, N·m (N)
+    deviations: Floats  # (n,) of d at the knots of the speed, rms, N·m (N)
     hats: Floats  # (rows, n, k) B
     moved: Floats  # (p, n, k) S
+    root: Floats  # (n k, n k + 1) of the second moment of d
     fastest: Floats  # (n,) rad/s (m/s) of these rows
+    places: tuple[Floats, Floats]  # (n,) rad (m) lowest and highest of these rows
 
     @property
     def covariance(self) -> Floats:
@@ -38,40 +48,68 @@ class BeyondLaw(NamedTuple):
 
     def of(self, moved: Floats) -> Floats:
         """Covariance of what d moves so: (m, n, k) → (m, m)."""
-        scaled = (moved * self.deviations[:, np.newaxis]).reshape(len(moved), -1)
+        scaled = moved.reshape(len(moved), -1) @ self.root
         return np.asarray(scaled @ scaled.T)
 
     def spread(self, rows: RobotRows) -> Floats:
         """Variance (rows, n) of a prediction by θ of any rows: what this friction has there, less what θ has of it."""
-        left = -np.tensordot(rows.X, self.moved, 1)  # (rows, n, n, k)
-        own = np.arange(left.shape[1])
-        left[:, own, own] += _hats(rows, self.fastest)
-        return np.asarray(np.einsum("tjik,i->tj", left**2, self.deviations**2))
+        hats, k = _hats(rows, self.fastest, self.places), self.moved.shape[2]
+        moved, found = self.moved.reshape(len(self.moved), -1) @ self.root, np.empty_like(rows.y)
+        for j in range(found.shape[1]):
+            left = hats[:, j] @ self.root[j * k : (j + 1) * k] - rows.X[:, j] @ moved
+            found[:, j] = (left**2).sum(axis=1)
+        return found
 
 
 def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
     """The friction beyond the law in these rows, from the θ that was learnt from them."""
+    places = rows.q.min(axis=0), rows.q.max(axis=0)
     rows = rows.teaching()
-    residual = rows.y - rows.predicted(found.theta)
+    residual, weights = rows.y - rows.predicted(found.theta), found.weights[0]
     fastest = np.maximum(np.abs(rows.dq).max(axis=0, initial=0.0), 1e-9)
-    B = _hats(rows, fastest)
-    right = np.einsum("j,tjp,tjk->pjk", found.weights[0], rows.X, B, optimize=True)
-    S = np.tensordot(np.linalg.inv(found.information), right, 1)
-    D = np.zeros(residual.shape[1])
-    for j in range(len(D)):
-        own = B[:, j]
-        own = own[:, np.abs(own).sum(axis=0) > TOUCHED]
-        A = own.T / np.abs(own).sum(axis=0)[:, np.newaxis]
-        left = A @ (B[:, j] - rows.X[:, j] @ S[:, j])
-        noise = found.variance[j] * found.correlation[j] * (A**2).sum()
-        squares, share = ((A @ residual[:, j]) ** 2).sum() - noise, (left**2).sum()
-        D[j] = np.sqrt(squares / share) if share > LEAST and squares > 0.0 else 0.0
-    return BeyondLaw(D, B, S, fastest)
+    B = _hats(rows, fastest, places)
+    n, k = B.shape[1:]
+    right = np.empty((rows.X.shape[2], n * k))  # XᵀW B
+    M, g, pull = np.zeros((n * k, n * k)), np.zeros(n * k), np.zeros(len(right))
+    for j in range(n):
+        own, weighed = slice(j * k, (j + 1) * k), weights[j] * B[:, j].T
+        right[:, own], M[own, own], g[own] = (weighed @ rows.X[:, j]).T, weighed @ B[:, j], weighed @ residual[:, j]
+        pull += weights[j] * (rows.X[:, j].T @ residual[:, j])
+    S = np.linalg.solve(found.information, right)
+    root = _told(M - right.T @ S, g - S.T @ pull, found.variance, FRICTION * found.holding, k)
+    squares = (root**2).sum(axis=1).reshape(n, k)[:, : 2 * len(KNOTS)]
+    moved = np.asarray(S.reshape(-1, n, k), np.float64)
+    return BeyondLaw(np.sqrt(squares.mean(axis=1)), B, moved, root, fastest, places)
 
 
-def _hats(rows: RobotRows, fastest: Floats) -> Floats:
-    """B of each joint (rows, n, 2 knots), forwards and backwards; 0 where it stands. fastest: (n,) speed of K = 1."""
+def _told(M: Floats, g: Floats, variance: Floats, most: Floats, k: int) -> Floats:
+    """Root (n k, n k + 1) of the second moment of d, with the D that makes the rows likeliest: of C, and its mean.
+
+    variance: (n,) of the residual; most: (n,) mean square of the law's friction, which what it lacks does not exceed.
+    """
+    speeds = 2 * len(KNOTS)
+    sizes = [speeds, k - speeds] * len(variance)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    least = LEAST**2 * np.repeat(variance, k) + np.finfo(np.float64).tiny
+    largest = np.maximum(np.repeat(most, k), least)
+    squares = np.clip(np.repeat(variance, k), least, largest)
+    for _ in range(PASSES):
+        root = np.linalg.inv(np.linalg.cholesky(M + np.diag(1.0 / squares))).T
+        root = np.column_stack([root, root @ (root.T @ g)])
+        squares = np.clip((np.bincount(group, (root**2).sum(axis=1)) / sizes)[group], least, largest)
+    return np.asarray(root)
+
+
+def _hats(rows: RobotRows, fastest: Floats, places: tuple[Floats, Floats]) -> Floats:
+    """B of each joint (rows, n, k), speeds forwards, backwards and places; 0 where it stands.
+
+    fastest: (n,) speed of K = 1; places: (n,) of the first and the last hat.
+    """
+    lowest, highest = places
     share = np.abs(rows.dq) / fastest
-    hats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2) * rows.slides[:, :, np.newaxis]
+    place = (rows.q - lowest) / np.maximum(highest - lowest, 1e-9)
+    hats: Floats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2) * rows.slides[:, :, np.newaxis]
+    ends = np.linspace(0.0, 1.0, len(PLACES))
+    there = np.stack([np.interp(place, ends, one) for one in PLACES], axis=2) * rows.slides[:, :, np.newaxis]
     direction = np.sign(rows.dq)[:, :, np.newaxis]
-    return np.concatenate([hats * (direction > 0.0), -hats * (direction < 0.0)], axis=2)
+    return np.concatenate([hats * (direction > 0.0), -hats * (direction < 0.0), direction * there], axis=2)

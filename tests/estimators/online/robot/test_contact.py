@@ -59,7 +59,7 @@ def test_thresholds_of_a_start_are_those_of_what_moved() -> None:
     for _ in range(200):
         one.notice(np.full((10, 2), still), np.full((10, 2), still))
         residual = 2.0 * np.sin(np.arange(10))[:, None] * (1.0, 1.0) + 0.01 * rng.standard_normal((10, 2))
-        one.gather(residual)
+        one.gather(residual, np.zeros(2))
     one.settle()
     peak = 2.0 * np.sin(np.arange(10)).max()
     assert one.thresholds[0] == pytest.approx(1.5 * peak, rel=0.05)
@@ -191,7 +191,7 @@ def gathered(one: ContactWatch, residual: Floats) -> None:
         one.notice(moves, moves)
     for first in range(0, len(residual), 10):
         one.notice(moves, moves)
-        one.gather(residual[first : first + 10])
+        one.gather(residual[first : first + 10], np.zeros(1))
 
 
 def behind_low_passes(seed: int, seconds: float, joints: int) -> Floats:

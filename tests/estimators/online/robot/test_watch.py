@@ -104,7 +104,7 @@ def test_where_a_contact_acts_is_less_certain_where_friction_may_hold_a_joint_th
         one = watched(learnt)
         one.attribution.bodies = learnt.parameters
         one.contact.reported[:] = True
-        one.contact._moved[:] = 10**6 if moving else 0  # chunks since it rested
+        one.contact._turned[:] = 10**6 if moving else 0  # chunks since it rested
         one.locate(chunk, residual, friction, False)
         place = one.location.found
         assert place is not None
