@@ -99,7 +99,7 @@ def test_a_worker_that_hangs_is_replaced_and_what_waits_behind_its_job_is_done(
         with pytest.raises(RefitWorkerError, match=words):
             ended(refits, hanging).result()
         assert time.monotonic() - began > 0.9
-        patience = time.monotonic() + 20.0
+        patience = time.monotonic() + 60.0
         while Path(f"/proc/{first}/cwd").exists():
             assert time.monotonic() < patience, "it is ended"
             time.sleep(0.01)
@@ -145,10 +145,10 @@ def test_without_an_answer_the_work_is_done_here(
     monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
     monkeypatch.setattr(cluster._ELSEWHERE, "next_attempt", 0.0)
     assert cluster.elsewhere("tls://127.0.0.1:9", os.getpid) == os.getpid()
-    monkeypatch.setattr(cluster, "PATIENCE", 30.0)
+    monkeypatch.setattr(cluster, "PATIENCE", 90.0)
     began = time.monotonic()
     assert cluster.elsewhere("tls://127.0.0.1:9", abs, -3) == 3  # not asked again so soon
-    assert time.monotonic() - began < 15.0
+    assert time.monotonic() - began < 60.0
 
 
 CERTIFICATE: Final = (
