@@ -138,6 +138,7 @@ def test_births_data_rebirth_and_death(scene: Any, broker: Broker, host: Host, w
     host.client.publish(NODE.format("NCMD"), command.SerializeToString(), 1)
     command.metrics[0].name = "Node Control/Rebirth"
     host.client.publish(NODE.format("NCMD"), command.SerializeToString(), 1)
+
     def born_again() -> bool:
         scene.core.estimate("elbow", make_estimate(inertia=0.6))  # one that has been silent is not born
         return len(host.of("NBIRTH")) == 2 and len(host.of("DBIRTH")) >= 3

@@ -132,7 +132,7 @@ def live(forked_programs: None) -> Live:  # type: ignore[misc]
 
 
 def test_a_killed_driver_is_back_within_a_second_and_its_gap_is_counted(live: Live) -> None:
-    """A machine with other work may take the processor away for longer: then it is killed again, a few times at most."""
+    """A machine with other work may take the processor away for longer: then it is killed once more."""
     processes, took = running(live), list[float]()
     with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         updates = iter(subscriber)
