@@ -76,16 +76,20 @@ def test_every_topic_is_a_channel_whose_messages_fit_its_schema(scene: Any, addr
     client.advertised("meta", "estimate/elbow", "residual/elbow")
     client.subscribe("meta", "estimate/elbow")
     messages = client.messages()
-    late = dict(next(messages)[::2] for _ in range(2))
+    late: dict[str, Any] = {}
+    while late.keys() != {"meta", "estimate/elbow"}:
+        topic, _, message = next(messages)
+        late[topic] = message
     assert late["meta"]["joints"]["elbow"]["unit"] == "N·m", "a late client gets the last state at once"
     for topic, message in late.items():
         one = client.channels[topic]
         assert (one["encoding"], one["schemaEncoding"]) == ("json", "jsonschema")
         Draft202012Validator(json.loads(one["schema"])).validate(message)
     scene.core.estimate("elbow", timestamp=now + 1.5)
-    topic, stamp, message = next(messages)
+    stamp = 0
+    while abs(stamp - (now + 1.5) * 1e9) > 1e3:  # an estimate from before may be on its way
+        topic, stamp, message = next(messages)
     assert (topic, message["parameters"]) == ("estimate/elbow", {"inertia": 0.5, "viscous": 1.25})
-    assert abs(stamp - (now + 1.5) * 1e9) < 1e3
     client.connection.send(json.dumps({"op": "unsubscribe", "subscriptionIds": [100 + client.channels[topic]["id"]]}))
     client.connection.send(json.dumps({"op": "setParameters", "parameters": [{"name": "a", "value": 1}]}))
     refusal = json.loads(client.connection.recv(60))
