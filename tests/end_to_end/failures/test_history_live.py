@@ -59,7 +59,7 @@ def test_use_is_neither_lost_nor_doubled_by_killed_processes(
 ) -> None:
     monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
     recorder = f'\n[recorder]\nfolder = "{tmp_path}/recordings"\nreserve = 0\n'
-    with Live(["rigid", "--wire", "udp"], more=recorder) as live:
+    with Live(["rigid", "--wire", "udp", "--set", "rate=500"], more=recorder) as live:
         with Subscriber(live.endpoint, ("estimate/",), timeout=120) as updates:
             next(one for _, one in updates if one["health"]["status"] == "valid")
         time.sleep(3.0)
@@ -67,7 +67,7 @@ def test_use_is_neither_lost_nor_doubled_by_killed_processes(
         time.sleep(3.0)
         first = kill(live, "core")  # what this core has not told yet is lost with it
         before = samples(live)  # the first core's last word, and perhaps something of the second
-        wait_until(lambda: samples(live) > before + 4000)
+        wait_until(lambda: samples(live) > before + 2000)
         page = json.loads(urllib.request.urlopen(f"{live.page}/api/state", timeout=60).read())
         assert page["joints"].keys() == {"joint1"}
         table = routes(load(live.config))
