@@ -37,7 +37,7 @@ def pid_of(name: str, above: int) -> int:
 @pytest.mark.compiled
 def test_a_killed_core_goes_on_with_what_it_knew() -> None:
     with (
-        Live(["rigid", "--set", "rate=500", "--wire", "slcan"]) as live,
+        Live(["rigid", "--wire", "slcan"]) as live,
         Subscriber(live.endpoint, timeout=120) as updates,
     ):
         file = live.config.with_name(f"rigid.{FILE}")
