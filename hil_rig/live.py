@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Final, Protocol, Self
 
 START: Final = 300.0  # s until the page must answer; a first start compiles the kernels, a minute or more
-STOP: Final = 10.0  # s to stop by itself
+STOP: Final = 60.0  # s to stop by itself; a machine with other work takes some
 
 
 class LiveError(Exception):
@@ -153,15 +153,11 @@ class Live:
         self._readers.append(reader)
 
     def _hear_farewell(self) -> None:
-        deadline = time.monotonic() + 1.0
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                line = self._lines.get(timeout=left)
-            except queue.Empty:
-                return
-            if not line:
-                return
-            self.farewell = json.loads(line)
+        for reader in self._readers[:1]:  # of the rig, which has ended
+            reader.join(STOP)
+        while not self._lines.empty():
+            if line := self._lines.get():
+                self.farewell = json.loads(line)
 
     def _start_service(self) -> None:
         log = subprocess.PIPE if self._quiet else None

@@ -3,6 +3,7 @@
 What takes longest comes first, so that all workers end at the same time.
 """
 
+import gc
 import logging
 import os
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from hil_rig.live import Live
 from tests.support.processes.programs import Program, completed, serving
 
+gc.disable()  # while tests are imported and collected hardly anything is let go: it would take a third of that time
 # before NumPy is imported: threads of a linear algebra of small matrices only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 HERE = Path(__file__).parent
@@ -46,6 +48,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[one for one in items if id(one) not in left])
         items[:] = kept
     items.sort(key=lambda item: _place(item.path))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """From here on garbage is collected, and all that is there stays until the end."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

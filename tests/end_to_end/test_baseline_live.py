@@ -39,11 +39,12 @@ def test_a_joint_is_commissioned_while_it_runs() -> None:
         while statuses(live) != {"valid"}:
             assert time.monotonic() < deadline, statuses(live)
             time.sleep(0.2)  # between two looks
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         with Subscriber(live.endpoint, ("drift/", "event/"), timeout=60) as updates:
             before = time.time()
-            done = baseline(live.config, "--set", joints[0])
-            assert done.returncode == 0, done.stderr
+            while (done := baseline(live.config, "--set", joints[0])).returncode:
+                assert time.monotonic() < deadline, done.stderr  # a machine that stands still makes a joint learn again
+                time.sleep(0.2)  # between two tries
             assert done.stdout.splitlines()[0].startswith(f"{joints[0]}: set 20")
             assert "± " in done.stdout.splitlines()[1]
             assert done.stdout.splitlines()[-1] == f"{joints[1]}: no baseline"

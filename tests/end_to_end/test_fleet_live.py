@@ -17,7 +17,7 @@ from hil_rig.live import Live
 
 ROOT = Path(__file__).parents[2]
 # a rig's service has its rig's name; so three rigs, and not three of a kind
-RIGS = {"arm1": ["rigid"], "arm2": ["arm", "--joints", "2"], "arm3": ["two_mass"]}
+RIGS = {"arm1": ["rigid", "--set", "rate=500"], "arm2": ["arm", "--joints", "2"], "arm3": ["two_mass"]}
 JOINTS = {"arm1": ("joint1",), "arm2": ("joint1", "joint2"), "arm3": ("joint1",)}
 
 

@@ -7,6 +7,7 @@ import socket
 import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -17,7 +18,7 @@ from daq.subscriber import Subscriber
 from hil_rig.live import Live, free_port
 from tests.support.processes.waiting import wait_until
 
-PROTOCOL = [Subprotocol("foxglove.sdk.v1")]
+PROTOCOL: Any = {"subprotocols": [Subprotocol("foxglove.sdk.v1")], "max_size": None, "open_timeout": 60}
 AWAY = '[gateways.plant]\nkind = "sparkplug"\nbroker = "mqtt://127.0.0.1:{}"\ngroup = "line3"\n'
 ROS = '[gateways.ros]\nkind = "ros2"\ninterface = "lo"\npeers = ["127.0.0.1"]\ndomain = {}\n'
 
@@ -63,20 +64,21 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
         service = live.service.pid
         next(updates)
         wait_until(lambda: all(metric(live.page, f'jointwatch_process_up{{process="{name}"}}') == 1 for name in names))
+        wait_until(lambda: children(service).keys() == {"outlet", "core", "wire", *names})
         before = children(service)
-        assert before.keys() == {"outlet", "core", "wire", *names}
-        with connect(address, subprotocols=PROTOCOL, max_size=None) as client:
-            assert json.loads(client.recv(20))["op"] == "serverInfo"
+        wait_until(lambda: listens(address))  # its process may run for a while before it listens
+        with connect(address, **PROTOCOL) as client:
+            assert json.loads(client.recv(60))["op"] == "serverInfo"
             os.kill(before["view"], signal.SIGKILL)
             with pytest.raises(ConnectionClosed):
                 list(client)  # it has no end but this
         wait_until(lambda: children(service).get("view", before["view"]) != before["view"])
         wait_until(lambda: metric(live.page, 'jointwatch_process_restarts_total{process="view"}') == 1)
         wait_until(lambda: metric(live.page, 'jointwatch_process_up{process="view"}') == 1)
-        wait_until(lambda: listens(address))  # its process may run for a while before it listens
-        with connect(address, subprotocols=PROTOCOL, max_size=None) as client:
-            assert json.loads(client.recv(20))["op"] == "serverInfo"
-            assert json.loads(client.recv(20))["channels"]
+        wait_until(lambda: listens(address))
+        with connect(address, **PROTOCOL) as client:
+            assert json.loads(client.recv(60))["op"] == "serverInfo"
+            assert json.loads(client.recv(60))["channels"]
         next(updates)
         assert not updates.gaps
         after = children(service)

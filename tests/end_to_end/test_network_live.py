@@ -41,7 +41,7 @@ def the_truth_comes_out(live: Live) -> None:
 def test_the_truth_comes_out_and_nothing_is_lost_but_on_the_way(wire: str, needs: str) -> None:
     if needs and find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed (pip install jointwatch[{wire}])")
-    with Live(["rigid", "--joints", "2", "--wire", wire]) as live:
+    with Live(["rigid", "--joints", "2", "--set", "rate=500", "--wire", wire]) as live:
         the_truth_comes_out(live)
         played = live.end_rig(60.0)["samples"]
         lost = "samples_lost_total"

@@ -13,6 +13,7 @@ import pytest
 import serial
 
 from hil_rig.__main__ import main
+from hil_rig.wire.player import HOLD
 
 pytestmark = pytest.mark.compiled
 
@@ -80,18 +81,20 @@ def test_it_keeps_time(rig: Callable[..., Rig], speed: float) -> None:
 
 
 def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]) -> None:
-    one = rig("rigid")
-    with one.reader() as port:
-        assert read_until(port, 100) >= 100
-        one.process.send_signal(signal.SIGSTOP)
-        time.sleep(0.5)  # how late it shall be; longer does no harm below the backlog of 1.5 s
-        one.process.send_signal(signal.SIGCONT)
-        read(port, 0.2)
-        farewell = one.stop()
-        assert farewell["late"] > 300
-        assert farewell["latest"] > 0.4
-        assert farewell["samples"] == farewell["sent"] + farewell["refused"] + farewell["unheard"]
-        assert farewell["refused"] == 0, "half a second of samples fits"
+    farewell: dict[str, Any] = {}
+    while not farewell or farewell["latest"] > 1.4:  # beyond the backlog of 1.5 s on a machine that stands still
+        one = rig("rigid")
+        with one.reader() as port:
+            assert read_until(port, 100) >= 100
+            one.process.send_signal(signal.SIGSTOP)
+            time.sleep(0.5)  # how late it shall be
+            one.process.send_signal(signal.SIGCONT)
+            read_until(port, 600)  # all that is late, and some that is not
+            farewell = one.stop()
+    assert farewell["late"] > 300
+    assert farewell["latest"] > 0.4
+    assert farewell["samples"] == farewell["sent"] + farewell["refused"] + farewell["unheard"]
+    assert farewell["refused"] == 0, "half a second of samples fits"
 
 
 def test_nothing_is_played_before_somebody_listens_and_time_goes_on_when_they_leave(rig: Callable[..., Rig]) -> None:
@@ -99,7 +102,7 @@ def test_nothing_is_played_before_somebody_listens_and_time_goes_on_when_they_le
     time.sleep(0.5)  # nobody listens: what it would play meanwhile would be counted
     with one.reader() as port:
         assert read_until(port, 50) >= 50
-    time.sleep(0.5)  # of which 0.2 s must be played unheard
+    time.sleep(2.0)  # of which 0.2 s must be played unheard
     with one.reader() as port:
         assert read_until(port, 50) >= 50
     farewell = one.stop()
@@ -110,12 +113,17 @@ def test_nothing_is_played_before_somebody_listens_and_time_goes_on_when_they_le
 def test_a_recording_is_played_whole_from_the_first_sample_held_and_left(
     rig: Callable[..., Rig], recording: list[str]
 ) -> None:
-    one = rig(*recording, "--speed", "5")
-    time.sleep(0.3)  # as long as the whole recording lasts at this speed
-    with one.reader() as port:
-        assert read_until(port, 1500) == 1500
-        assert one.process.poll() is None, "the line is held open for a moment"
-        assert one.process.wait(60) == 0
+    late = True
+    while late:  # where this got no processor while the line was open: once more
+        one = rig(*recording, "--speed", "5")
+        time.sleep(0.3)  # as long as the whole recording lasts at this speed
+        with one.reader() as port:
+            began = time.monotonic()
+            read_it, runs = read_until(port, 1500), one.process.poll() is None
+            late = time.monotonic() - began > 0.3 + 0.5 * HOLD
+            assert one.process.wait(60) == 0
+    assert read_it == 1500
+    assert runs, "the line is held open for a moment"
     assert one.line().items() >= {"samples": 1500, "sent": 1500, "refused": 0, "unheard": 0}.items()
 
 

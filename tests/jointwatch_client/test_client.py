@@ -105,7 +105,7 @@ def test_only_the_messages_of_the_family_come() -> None:
     with context.socket(zmq.XPUB) as publisher:
         publisher.setsockopt(zmq.LINGER, 0)
         publisher.bind("tcp://127.0.0.1:0")
-        with Subscriber(publisher.getsockopt_string(zmq.LAST_ENDPOINT), timeout=20) as updates:
+        with Subscriber(publisher.getsockopt_string(zmq.LAST_ENDPOINT), timeout=60) as updates:
             assert publisher.recv() == b"\x01"
             for seq, topic in enumerate((b"residual/elbow", b"estimate/elbow", b"robot", b"estimate/base")):
                 publisher.send_multipart((topic, msgpack.packb({"seq": seq, "boot": 1, "joint": topic.decode()})))

@@ -1,7 +1,7 @@
 """A leading underscore stays in its file: neither imported, nor touched on an object of another, nor inherited."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,10 @@ def private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name not in FOREIGN
 
 
-def own(tree: ast.AST) -> set[str]:
+def own(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that a file itself gives to something: attributes it sets, functions, classes, annotated fields, slots."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 found.add(name)
@@ -29,10 +29,14 @@ def own(tree: ast.AST) -> set[str]:
     return found
 
 
+NAMED = (ast.Attribute, ast.Name, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias)
+
+
 def touched(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Private names of other files that a file uses: line, name."""
-    names = own(tree)
-    for node in ast.walk(tree):
+    nodes = [node for node in ast.walk(tree) if isinstance(node, (*NAMED, ast.ImportFrom))]
+    names = own(nodes)
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             yield from ((node.lineno, one.name) for one in node.names if private(one.name))
         elif isinstance(node, ast.Attribute) and private(node.attr) and node.attr not in names:

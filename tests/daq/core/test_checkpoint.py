@@ -67,7 +67,7 @@ def wired(config: Config, tmp_path: Path) -> Iterator[tuple[Checkpoints, Path]]:
     yield checkpoints, file
     checkpoints.close()
     context.term()
-    writer.join(10)
+    writer.join(60)
     assert not writer.is_alive()
 
 
@@ -203,7 +203,7 @@ def test_states_of_joints_that_are_not_settled_now_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600, "nobody else's business"
     socket.close()
     context.term()
-    writer.join(10)
+    writer.join(60)
 
 
 def test_every_state_is_sent_once_in_its_time_one_after_the_other(

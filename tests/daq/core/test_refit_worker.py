@@ -51,17 +51,17 @@ def test_what_a_job_raises_is_raised_where_its_result_is_asked_for() -> None:
 
 
 def slow_to_load() -> None:
-    busy(2.5)
+    busy(1.2)
 
 
 def test_the_time_that_a_job_may_take_begins_when_the_worker_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refit_worker, "DEADLINE", 1.0)
+    monkeypatch.setattr(refit_worker, "DEADLINE", 0.5)
     monkeypatch.setattr("estimators.refit.job.warm", slow_to_load)
     refits = RefitWorker()
     try:
         began = time.monotonic()
         assert ended(refits, refits.submit(divmod, 7, 2)).result() == (3, 1)
-        assert time.monotonic() - began > 2.0, "the premise: it waited for longer than it may take"
+        assert time.monotonic() - began > 1.0, "the premise: it waited for longer than it may take"
         assert refits.replaced == 0
     finally:
         refits.shutdown()
@@ -99,7 +99,7 @@ def test_a_worker_that_hangs_is_replaced_and_what_waits_behind_its_job_is_done(
         with pytest.raises(RefitWorkerError, match=words):
             ended(refits, hanging).result()
         assert time.monotonic() - began > 0.9
-        patience = time.monotonic() + 20.0
+        patience = time.monotonic() + 60.0
         while Path(f"/proc/{first}/cwd").exists():
             assert time.monotonic() < patience, "it is ended"
             time.sleep(0.01)
@@ -115,7 +115,7 @@ def test_a_worker_that_works_or_has_nothing_to_do_is_left_alone(monkeypatch: pyt
     refits = RefitWorker()
     try:
         first = refits.submit(os.getpid).result(60)
-        assert ended(refits, refits.submit(busy, 1.5)).result() is None
+        assert ended(refits, refits.submit(busy, 0.8)).result() is None
         idle = time.monotonic() + 1.0
         while time.monotonic() < idle:
             refits.check(time.monotonic())
@@ -145,10 +145,10 @@ def test_without_an_answer_the_work_is_done_here(
     monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
     monkeypatch.setattr(cluster._ELSEWHERE, "next_attempt", 0.0)
     assert cluster.elsewhere("tls://127.0.0.1:9", os.getpid) == os.getpid()
-    monkeypatch.setattr(cluster, "PATIENCE", 30.0)
+    monkeypatch.setattr(cluster, "PATIENCE", 90.0)
     began = time.monotonic()
     assert cluster.elsewhere("tls://127.0.0.1:9", abs, -3) == 3  # not asked again so soon
-    assert time.monotonic() - began < 15.0
+    assert time.monotonic() - began < 60.0
 
 
 CERTIFICATE: Final = (

@@ -75,7 +75,7 @@ def publish_and_receive(scene: Scene, count: int, rate: float) -> list[float]:
     """Publish as a core does; how long each estimate took to a subscriber of the stream, s. Fails where one is
     missing."""
     taken: list[float] = []
-    with Subscriber(scene.outlet.endpoint, ("estimate/",), timeout=20) as updates:
+    with Subscriber(scene.outlet.endpoint, ("estimate/",), timeout=60) as updates:
         next(updates)  # the last value: the subscription has arrived
 
         def receive() -> None:

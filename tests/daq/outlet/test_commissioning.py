@@ -37,7 +37,7 @@ def test_the_core_hears_that_somebody_looks_and_that_nobody_does_any_more(
     commissioning = Commissioning(tmp_path / "b.json", {}, socket)
     try:
         assert not inbox.watched
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not inbox.watched:
             assert time.monotonic() < deadline
             commissioning.watched({"wrist", "elbow"})
@@ -68,7 +68,7 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
     async def heard() -> dict[str, object]:
         sharing = asyncio.create_task(commissioning.share())
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while (fresh := inbox.changed()) is None:
                     await asyncio.sleep(0.05)  # between two looks
             return fresh
@@ -211,13 +211,15 @@ def test_baselines_are_shared_once_in_a_while_and_the_time_between_is_left_to_ot
     heard = Heard()
     commissioning = Commissioning(tmp_path / "b.json", {"elbow": "rigid"}, heard)  # type: ignore[arg-type]
 
-    async def for_a_while() -> None:
-        sharing = asyncio.create_task(commissioning.share())
-        await asyncio.sleep(0.55)
+    async def three_times() -> float:
+        began, sharing = time.monotonic(), asyncio.create_task(commissioning.share())
+        async with asyncio.timeout(60):
+            while len(heard.sent) < 3:
+                await asyncio.sleep(0.01)  # between two looks
         sharing.cancel()
+        return time.monotonic() - began
 
-    asyncio.run(for_a_while())
-    assert 2 <= len(heard.sent) <= 6
+    assert asyncio.run(three_times()) >= 0.2
 
 
 def test_what_has_changed_is_acknowledged_of_one_joint_or_of_all_and_the_core_hears_which(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from daq.processes import heartbeat
 from daq.processes.heartbeat import Heartbeats, Life, Silence, waited
+from tests.support.processes.waiting import wait_until
 
 SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile True: pass"
 
@@ -32,13 +34,15 @@ def rivals() -> Iterator[list[int]]:
 
 
 def test_the_system_counts_how_long_a_process_waits_for_a_processor(rivals: list[int]) -> None:
-    before, begin = [waited(pid) for pid in rivals], time.monotonic()
-    time.sleep(0.5)
-    both = sum(waited(pid) - was for pid, was in zip(rivals, before, strict=True))
-    passed = time.monotonic() - begin
-    assert 0.5 * passed < both < 2.0 * passed, "one of the two waits at any instant, more where others want it, too"
+    shares = list[float]()
+    while not shares or (not 0.5 < shares[-1] < 2.0 and len(shares) < 4):  # a machine that stands still: once more
+        before, begin = [waited(pid) for pid in rivals], time.monotonic()
+        time.sleep(0.5)
+        both = sum(waited(pid) - was for pid, was in zip(rivals, before, strict=True))
+        shares.append(both / (time.monotonic() - begin))
+    assert 0.5 < shares[-1] < 2.0, "one of the two waits at any instant, more where others want it, too"
     os.kill(rivals[0], signal.SIGSTOP)
-    time.sleep(0.05)  # until it is stopped
+    wait_until(lambda: ") T " in Path(f"/proc/{rivals[0]}/stat").read_text(), look=0.01)
     stopped = waited(rivals[0])
     time.sleep(0.2)
     assert waited(rivals[0]) == stopped, "a process that is stopped waits for no processor"

@@ -36,7 +36,10 @@ def pid_of(name: str, above: int) -> int:
 
 @pytest.mark.compiled
 def test_a_killed_core_goes_on_with_what_it_knew() -> None:
-    with Live(["rigid", "--wire", "slcan"]) as live, Subscriber(live.endpoint, timeout=120) as updates:
+    with (
+        Live(["rigid", "--wire", "slcan"]) as live,
+        Subscriber(live.endpoint, timeout=120) as updates,
+    ):
         file = live.config.with_name(f"rigid.{FILE}")
         before = {}
         for topic, update in updates:

@@ -179,10 +179,10 @@ def test_a_coefficient_that_would_be_negative_is_held_at_zero() -> None:
 
 
 def test_rows_may_be_weighted_signed_smoothed_and_without_friction() -> None:
-    v, q = motion("sine", 4000)
+    v, q = motion("sine", 2000)
     taps = np.hanning(23)[1:-1]
     taps /= taps.sum()
-    first = np.arange(0, 4000 - len(taps) + 1, 5)
+    first = np.arange(0, 2000 - len(taps) + 1, 5)
     smooth = np.stack([np.convolve(x, taps[::-1], "valid")[::5] for x in (v, q, friction(v, q))], axis=1)
     rng = np.random.default_rng(0)
     extra = rng.normal(size=(100, 2))  # rows of another output that share b and b_D
@@ -289,7 +289,7 @@ def test_an_answer_is_the_same_under_rounding_of_the_input() -> None:
 
 
 def test_a_threshold_is_searched_on_evaluations_and_a_smooth_law_on_a_table() -> None:
-    v, q = motion("sine")
+    v, q = (one[::4] for one in motion("sine"))
     law = DirectionalSettings().law(Axis.ROTARY)
     eta = np.array([0.11])
     columns = law.columns(q, v, v, eta)

@@ -1,6 +1,7 @@
 """Our CMA-ES needs as many evaluations as its author's program, and begins anew where a cloud is at its end."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,9 +14,15 @@ from estimators.search.cma import CmaEs
 SEEDS = range(1, 10)
 
 
+@cache
+def axes(count: int) -> Floats:
+    """As many directions, each across all others."""
+    return np.linalg.qr(np.random.default_rng(3).normal(size=(count, count)))[0]
+
+
 def ellipsoid(x: Floats) -> float:
     """Variances from 1 to 10⁶, along no axis of the box."""
-    turned = np.linalg.qr(np.random.default_rng(3).normal(size=(len(x), len(x))))[0] @ x
+    turned = axes(len(x)) @ x
     return float(10.0 ** (6.0 * np.arange(len(x)) / (len(x) - 1)) @ turned**2)
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from estimators.models.mechanisms.dynamics import ALL, IDEAL
+from estimators.models.mechanisms.mechanism import MechanismMotion, build, load
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
 from hil_rig.plants.base import Jump, RigError
@@ -17,7 +19,7 @@ from hil_rig.plants.mechanisms.journal import Journal, chirp, collide, drift
 from hil_rig.plants.mechanisms.leg import Leg, LegSettings
 from hil_rig.plants.mechanisms.newton_euler import bodies_of, forces, torque
 from hil_rig.plants.mechanisms.pointing import NORMAL, PLACE, POWER, TORQUES, Pointing, PointingSettings
-from hil_rig.plants.mechanisms.tree5 import Tree5, Tree5Settings, published
+from hil_rig.plants.mechanisms.tree5 import EPSILON, Tree5, Tree5Settings, published
 
 pytestmark = pytest.mark.compiled
 
@@ -116,6 +118,23 @@ def test_each_plays_three_times_faster_than_real_time() -> None:
 
 def test_the_legs_loops_stay_closed() -> None:
     assert Leg(LegSettings(), []).exact(10_000)[:, 10].max() < 1e-12
+
+
+def test_bearings_of_the_tree_rub_as_the_model_of_its_mechanism_says() -> None:
+    settings = Tree5Settings(bending=0.03, mu_static=0.2, stribeck=0.3)
+    q, tau, dq = map(np.ascontiguousarray, np.split(Tree5(settings, 1, []).exact(3000), 3, axis=1))
+    content = load(Path(__file__).parents[3] / "docs" / "tree5.toml").description.model_dump()
+    content["gravity"] = [0.0, 0.0, -9.8]
+    rubs = {name: getattr(settings, name) for name in ("pin", "arm", "bending", "stribeck", "viscous")}
+    for link in content["links"]:
+        link["bearing"] |= rubs | {"coulomb": settings.mu, "static": settings.mu_static}
+    model, moved = build(content), MechanismMotion(q, dq, np.gradient(dq, 1.0 / settings.rate, axis=0))
+    smooth = model.inverse(moved, IDEAL).tau
+    expected, found = (one - smooth for one in (model.inverse(moved, ALL, EPSILON).tau, tau))
+    fast = np.abs(dq).min(axis=1) > 0.05
+    inside = np.flatnonzero(fast[:-2] & fast[1:-1] & fast[2:])[5:] + 1  # no reversal is in the differences
+    assert len(inside) > 2000
+    assert np.abs(found - expected)[inside].max() < 0.03 * np.abs(expected).max()
 
 
 def test_joints_of_one_mechanism_read_one_simulation_however_they_are_cut() -> None:

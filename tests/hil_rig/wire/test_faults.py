@@ -127,7 +127,7 @@ def run(
     values = []
     with settings.drivers["wire"].open(wanted(settings, "wire")) as driver:
         quiet = 0
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while quiet < 10 and time.monotonic() < deadline:  # 1 s without anything: it has played to its end
             batch = driver.read(0.1)
             quiet = 0 if len(batch) or not values else quiet + 1

@@ -83,7 +83,7 @@ def test_a_wire_that_refused_frames_carries_one_more_sample_when_it_has_room() -
     full, over, heard = threading.Event(), threading.Event(), bytearray()
 
     def read() -> None:  # nothing until frames were refused
-        full.wait(20.0)
+        full.wait(60.0)
         with os.fdopen(port, "rb", buffering=0) as stream:
             while select.select([stream], [], [], 0.1)[0] or not over.is_set():
                 if select.select([stream], [], [], 0.0)[0]:
@@ -98,7 +98,7 @@ def test_a_wire_that_refused_frames_carries_one_more_sample_when_it_has_room() -
     reader.start()
     one.play(refused)
     over.set()
-    reader.join(20.0)
+    reader.join(60.0)
     wire.close()
     frames = [line for line in bytes(heard).split(b"\r") if line.startswith(b"t")]
     last = {frame[1:4]: int.from_bytes(bytes.fromhex(frame[-4:].decode()), "little") for frame in frames}

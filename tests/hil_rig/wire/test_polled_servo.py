@@ -11,7 +11,8 @@ from hil_rig.wire.servo import CURRENT, STEP, ServoBank
 RATE, SPEED = 200.0, 2.0  # Hz, rad/s
 
 
-def test_servos_measure_while_the_rig_is_late() -> None:
+def measured() -> list[tuple[float, int]]:
+    """When servos were read while their rig was late for LAG, and where they were."""
     fields = MessageField("position", 32, "rad", 1e-4), MessageField("current", 16, "A", 1e-3)
     wire = PolledServoWire(None, [Message("STATE1", fields)], RATE)
     bank, steps = ServoBank([1]), []
@@ -27,7 +28,11 @@ def test_servos_measure_while_the_rig_is_late() -> None:
             time.sleep(1 / RATE)
     finally:
         wire.close()
-    late = [(age, position) for age, position in steps if 2.0 * LAG < age < 2.9 * LAG]
+    return [(age, position) for age, position in steps if 2.0 * LAG < age < 2.9 * LAG]
+
+
+def test_servos_measure_while_the_rig_is_late() -> None:
+    late = next(found for _ in range(5) if len(found := measured()) > 10)  # where this got no processor: once more
     assert all(second > first for (_, first), (_, second) in pairwise(late)), "each read finds another place"
     moved = SPEED * (late[-1][0] - late[0][0]) / STEP
     assert abs(late[-1][1] - late[0][1] - moved) < 0.2 * moved

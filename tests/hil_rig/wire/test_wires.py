@@ -40,7 +40,7 @@ def port() -> Iterator[Serial]:
         yield wire
 
 
-def listening(wire: Wire, wanted: bool = True, patience: float = 5.0) -> None:
+def listening(wire: Wire, wanted: bool = True, patience: float = 60.0) -> None:
     deadline = time.monotonic() + patience
     while wire.listening() is not wanted:
         assert time.monotonic() < deadline
@@ -94,7 +94,7 @@ def test_slcan_is_what_python_can_expects(slcan: SlcanWire) -> None:
 
 
 def test_slcan_answers_and_is_silent_until_opened(slcan: SlcanWire) -> None:
-    with serial.Serial(slcan.device, timeout=0.3) as host:
+    with serial.Serial(slcan.device, timeout=60) as host:
 
         def ask(command: bytes, ending: bytes = b"\r") -> bytes:
             host.write(command)
@@ -142,7 +142,7 @@ def test_multicast_is_what_python_can_expects() -> None:
         with can.Bus(interface="udp_multicast", channel=wire.device, port=wire.port) as bus:
             listening(wire)
             wire.send([wire.form(frame) for frame in FRAMES[:50]])
-            received = [message for _ in range(50) if (message := bus.recv(1.0)) is not None]
+            received = [message for _ in range(50) if (message := bus.recv(60.0)) is not None]
         assert can_values(received) == EXPECTED[:50]
         assert (wire.sent, wire.refused) == (50, 0)
 
@@ -159,10 +159,8 @@ def test_a_reader_that_does_not_read_blocks_nothing_and_gets_whole_frames_later(
         listening(wire)
         host.read(100)
         unit, total = wire.form(FRAMES[0]), 40_000
-        began = time.monotonic()
         for _ in range(total // 100):
-            wire.send([unit] * 100)
-        assert time.monotonic() - began < 5
+            wire.send([unit] * 100)  # one that waited for its reader would wait for ever
         assert wire.refused > 0, "more than the kernel and the backlog hold"
         data = b""
         deadline = time.monotonic() + 60
@@ -187,7 +185,7 @@ def test_a_reader_may_vanish_and_come_back(kind: type[Pty]) -> None:
             listening(wire, False)
             assert not wire.full(), "nothing waits for somebody who is gone"
         assert wire.sent + wire.refused == 60_000
-        with serial.Serial(wire.device, 3_000_000, timeout=2) as host:
+        with serial.Serial(wire.device, 3_000_000, timeout=60) as host:
             host.write(b"O\r")
             listening(wire)
             host.reset_input_buffer()

@@ -70,7 +70,7 @@ class SendingService:
         A new subscriber is sent the last values. When this one has come, its subscription has been answered, and what
         is sent from then on comes once.
         """
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 60.0
         while not self._forwarder.tap.poll(20):
             assert time.monotonic() < deadline
             self.send(summary("nobody", 0, 0.0, joint="before all"))

@@ -18,6 +18,7 @@ from daq.fleet.live.lake import RAW
 from daq.fleet.live.settings import load_collector
 from daq.fleet.live.standing import Reader
 from tests.support.processes.summaries import SendingService, locked, summary
+from tests.support.processes.waiting import wait_until
 
 TOTALS = """
     SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer
@@ -41,6 +42,11 @@ class Senders:
             for name, service in self._services.items():
                 service.send(summary(self.called.get(name, name), self.sent, time.time() + self.off))
             self.sent += 1
+
+    def wait(self, seconds: float) -> None:
+        """Until as much was sent as in that time, however long a machine stands still in it."""
+        end = self.sent + round(10 * seconds)
+        wait_until(lambda: self.sent >= end)
 
     def close(self) -> None:
         self._ended.set()
@@ -80,7 +86,7 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
         program = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
         while "collecting 3 robots" not in (line := program.stderr.readline()):
             assert line, "it has ended"
-        time.sleep(seconds)
+        senders.wait(seconds)
         return program
 
     first = run(3.0)
@@ -126,7 +132,7 @@ def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said
     while "collecting 3 robots" not in (line := program.stderr.readline()):
         assert line, "it has ended"
     begun = time.time()
-    time.sleep(3.0)
+    senders.wait(3.0)
     program.send_signal(signal.SIGINT)
     _, log = program.communicate()
     assert program.returncode == 0, log

@@ -18,6 +18,7 @@ from estimators.offline.robot.identification import RobotIdentification, identif
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE
 
 TABLE = Path(__file__).parents[4] / "docs" / "tree5.toml"
 OBLIQUE = [3.0, 5.0, -7.9]  # m/s²: gravity that presses along and across every axis
@@ -135,6 +136,17 @@ def test_stribeck_columns_are_the_others_under_a_peak(with_coulomb: bool) -> Non
     assert names[: len(plain.parameters)] == ["viscous", *["coulomb"] * with_coulomb, "radial", "axial", "bending"]
     assert names[len(plain.parameters) :] == [f"{name}_stribeck" for name in names[1 : len(plain.parameters)]]
     assert all(one.low == 0.0 for one in law.parameters)
+
+
+def test_what_is_viscous_follows_the_raw_speed_and_what_is_dry_the_smooth_one() -> None:
+    law = BearingSettings(stribeck=0.1, transition=0.2).law(Axis.ROTARY)
+    signals = np.zeros((1, 5, SIGNALS))
+    signals[0, 0, [RATE, SMOOTH_RATE]] = 0.3, 0.2
+    signals[0, 1:, SMOOTH] = 1.0, 5.0, 3.0, 2.0
+    columns = np.empty((1, len(law.parameters)))
+    law.fill(signals, 0, 1, law.start, columns)
+    dry = np.tanh(1.0) * np.array([1.0, 5.0, 3.0, 2.0])
+    assert columns[0] == pytest.approx([0.3, *dry, *np.exp(-4.0) * dry], rel=1e-12)
 
 
 def test_a_reversal_is_as_wide_as_it_is_told() -> None:

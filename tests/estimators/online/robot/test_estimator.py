@@ -45,7 +45,7 @@ def told(events: list[Event], kind: str) -> list[tuple[float, str]]:
 
 
 def test_nothing_is_told_of_a_robot_that_is_as_it_was() -> None:
-    estimator, events = live(2, 60.0)
+    estimator, events = live(2, 45.0)
     assert [one.kind for one in events] == ["started"]
     assert estimator.learnt > 40
     friction = estimator.friction()
@@ -85,7 +85,7 @@ def test_another_friction_is_told_of_that_joint_alone(joint: int) -> None:
         extra = 0.5 * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)
         tau[t >= 12.0, joint] += extra[t >= 12.0, joint]
 
-    estimator, events = live(4, 60.0, jump)
+    estimator, events = live(4, 45.0, jump)
     found = told(events, "friction")
     assert 12.0 < found[0][0] < 20.0
     assert all(f"joint{joint + 1} " in text for _, text in found)
@@ -111,7 +111,7 @@ def test_a_long_push_is_one_contact_and_no_friction(joint: int) -> None:
 
 
 def test_friction_that_changes_under_a_payload_is_reported_and_the_payload_stays() -> None:
-    _, q, dq, ddq = motion(5, 60.0)
+    _, q, dq, ddq = motion(5, 45.0)
     heavy = arm().parameters.copy()
     heavy[-1] += standard(2.0, np.array([0.4, 0.0, 0.05]), 0.004 * np.eye(3))
     extra = torque(heavy, q, dq, ddq) - torque(arm().parameters, q, dq, ddq)
@@ -121,7 +121,7 @@ def test_friction_that_changes_under_a_payload_is_reported_and_the_payload_stays
         rubs = 0.5 * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)
         tau[t >= 25.0, 1] += rubs[t >= 25.0, 1]
 
-    estimator, events = live(5, 60.0, both)
+    estimator, events = live(5, 45.0, both)
     found = told(events, "friction")
     assert 25.0 < found[0][0] < 35.0
     assert all("joint2 " in text for _, text in found)
@@ -139,7 +139,7 @@ def test_a_friction_that_was_another_one_before_the_start_has_not_changed() -> N
     def rubs(_: Floats, tau: Floats, dq: Floats) -> None:
         tau[:, 1] += 0.5 * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)[:, 1]
 
-    estimator, events = live(4, 60.0, rubs)
+    estimator, events = live(4, 45.0, rubs)
     assert [one.kind for one in events] == ["started"]
     assert events[0].time > 6e9
     friction = estimator.friction()

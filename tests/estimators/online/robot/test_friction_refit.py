@@ -137,7 +137,7 @@ def test_until_a_nonlinear_parameter_is_found_no_other_coefficients_are_reported
 
 
 def test_a_stribeck_level_that_changes_moves_no_nonlinear_parameter() -> None:
-    estimator, events = live(4, 90.0, joint=1, level=1.6)
+    estimator, events = live(4, 70.0, joint=1, level=1.6)
     (friction,) = told(events, "friction")
     assert CHANGED < friction.time / 1e9 < CHANGED + 10.0
     assert told(events, "refit_accepted") == []
@@ -145,7 +145,7 @@ def test_a_stribeck_level_that_changes_moves_no_nonlinear_parameter() -> None:
 
 
 def test_nothing_is_searched_in_a_robot_that_is_as_it_was_and_a_restart_keeps_what_was_found() -> None:
-    estimator, events = live(5, 80.0)
+    estimator, events = live(5, 60.0)
     assert told(events, "refit_accepted") == []
     changed, _ = live(3, 110.0, joint=0, omega=1.6)
     kept = changed.keep()
@@ -169,7 +169,7 @@ def test_a_change_is_far_upwards_and_downwards_and_of_any_nonlinear_parameter() 
 def test_a_change_by_more_than_a_factor_of_two_is_accepted_when_a_longer_window_shows_it(
     joint: int, omega: float, seed: int
 ) -> None:
-    estimator, events = live(seed, 140.0, joint=joint, omega=omega)
+    estimator, events = live(seed, 115.0, joint=joint, omega=omega)
     accepted, refused = told(events, "refit_accepted"), told(events, "refit_rejected")
     assert any("a change by more than a factor of 2" in one.text for one in refused), "one window is not enough"
     assert len(accepted) == 1, [(one.time / 1e9, one.kind, one.text) for one in events]
@@ -211,7 +211,7 @@ def test_a_dry_friction_that_grows_by_more_than_a_factor_of_two_is_learnt() -> N
 
 def test_a_friction_that_no_values_of_its_law_explain_is_reported_with_what_to_do() -> None:
     """Far from the law's speeds there is more friction: no η bends the law there."""
-    estimator, events = live(3, 160.0, joint=0, bump=6.0)
+    estimator, events = live(3, 100.0, joint=0, bump=6.0)
     assert told(events, "refit_accepted") == []
     assert estimator.model.law_of(0).start == pytest.approx([LAW.omega_tanh, LAW.omega_stribeck])
     state = estimator.estimate()

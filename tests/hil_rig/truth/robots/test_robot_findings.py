@@ -1,9 +1,12 @@
 """Whole robots in `jointwatch bench truth --robots`: what is done to an arm, and how its findings are judged."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from daq.replay.one_robot import RobotFinding
+from estimators.quantities import Floats
 from hil_rig.plants.robots.dynamics import GRAVITY
 from hil_rig.truth.robots.disturbances import CARRIED, CHANGE, DISTURBANCES, SLIP, Disturbance
 from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, draw
@@ -22,12 +25,18 @@ def test_arms_have_four_to_seven_axes_and_obey_their_limits() -> None:
         assert np.abs(torque).max() < weight, "of a metre at most"
 
 
+@cache
+def undisturbed(seconds: int) -> tuple[Floats, Floats]:
+    """Positions and torques of an arm to which nothing is done."""
+    return ArmInMotion(draw(3), 3, 8).take(seconds)
+
+
 @pytest.mark.parametrize("name", list(DISTURBANCES))
 def test_what_is_done_is_done_to_the_arm_or_to_its_sensors(name: str) -> None:
     arm = draw(3)
     done = DISTURBANCES[name](arm, np.random.default_rng(0))
     seconds = int(CHANGE) + 3
-    quiet = ArmInMotion(arm, 3, 8).take(seconds)
+    quiet = undisturbed(seconds)
     q, torque = ArmInMotion(done.live or arm, 3, 8, done.jumps).take(seconds)
     done.distorted(0.0, q, torque, RATE)
     before = slice(0, round((CHANGE - 1.0) * RATE))

@@ -1,0 +1,102 @@
+"""What looks at the frames of a stream say, case by case: losses, holes and rests are no lies, and lies have a name."""
+
+import numpy as np
+import pytest
+
+from estimators.alignment.resampler import Resampler
+from estimators.plausibility.signals.watch import SignalWatch
+from estimators.quantities import Floats
+
+pytestmark = pytest.mark.compiled
+MODULO = 65536
+STEP = 1e-4  # rad, of the encoder
+T = np.arange(6000) * 1e-3  # s
+
+
+def said(
+    q: Floats, torque: Floats, kept: Floats | None = None, counted: bool = False, rate: float = 1000.0
+) -> set[str]:
+    """Codes of all reasons. kept: (frames,) numbers of those that arrive, each at its time; counted: with a counter."""
+    numbers, period = np.arange(len(q)) if kept is None else kept, round(1e9 / rate)
+    resampler = Resampler(1.0 / rate, 2, counter_modulo=MODULO * counted, frames=[0, 0], watched=True)
+    watch = SignalWatch(resampler.aligner, ("position", "torque"), ["bus.STATE.q", "bus.STATE.t"], limit=50.0)
+    columns, found = np.arange(2 + counted, dtype=np.int32), set()
+    for number in numbers.tolist():
+        row = np.array([q[number], torque[number], float(number % MODULO)])[: len(columns)]
+        resampler.absorb(np.full(len(columns), 1_000_000_000 + period * number), row, columns)
+        if watch.due:
+            found |= {reason.code for reason in watch.look().reasons}
+    return found
+
+
+def moving() -> tuple[Floats, Floats]:
+    """A position and a torque in order."""
+    torque = 4.0 * np.cos(2.3 * T) + np.random.default_rng(5).normal(0.0, 0.05, len(T))
+    return np.round((0.8 * np.sin(2.3 * T) + 0.5 * np.sin(0.7 * T)) / STEP) * STEP, np.round(torque, 3)
+
+
+LOSSES = np.flatnonzero(np.arange(len(T)) % 10)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_frames_that_are_lost_now_and_then_are_no_other_rate(counted: bool) -> None:
+    assert said(*moving(), np.flatnonzero(np.arange(len(T)) % 4), counted) == set()
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_an_encoder_that_freezes_is_named_although_frames_are_lost(counted: bool) -> None:
+    q, torque = moving()
+    q[4000:] = q[4000]
+    assert said(q, torque, LOSSES, counted) == {"encoder_frozen"}
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_way_behind_a_hole_in_the_arrivals_is_no_leap(counted: bool) -> None:
+    q = np.round(1.5 * T / STEP) * STEP
+    assert said(q, moving()[1], np.delete(np.arange(len(T)), slice(4300, 4400)), counted) == set()
+
+
+@pytest.mark.parametrize(("many", "rate"), [(4, 1000.0), (7, 1000.0), (40, 1000.0), (40, 250.0)])
+def test_frames_that_come_backwards_in_pieces_are_named(many: int, rate: float) -> None:
+    """Those of forty are seen in long windows only, for which a block of 250 Hz is too short by itself."""
+    number = np.arange(len(T) // many * many)
+    order = number // many * many + many - 1 - number % many
+    assert said(np.round(0.5 * T**2 / STEP)[order] * STEP, moving()[1][order], rate=rate) == {"frames_zigzag"}
+
+
+def test_a_position_that_is_new_in_every_other_frame_is_held_though_it_moves_by_few_steps() -> None:
+    """By three steps of the encoder, which it cannot have gone in one frame if it was sampled in the one before."""
+    number = np.arange(len(T))
+    q = STEP * np.where(number < 2000, number, 2000 + (number - 2000) // 2 * 3)
+    assert said(q, moving()[1]) == {"values_held"}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_torque_that_is_clipped_on_one_side_is_named(sign: float) -> None:
+    q, torque = moving()
+    assert said(q, sign * np.minimum(torque + 4.0 * np.cos(20.0 * T), 3.0)) == {"torque_clipped"}
+
+
+def test_a_joint_that_comes_to_rest_repeats_nothing_and_its_torque_is_not_frozen() -> None:
+    """It rests from the middle of a block on, to the last bit."""
+    q, torque = moving()
+    number = np.arange(len(T))
+    slowed = np.where(number < 2400, number, 2400 + 250 * (1.0 - np.clip(1.0 - (number - 2400) / 500, 0.0, 1.0) ** 2))
+    assert said(np.interp(slowed, number, q), torque[np.minimum(number, 2900)]) == set()
+
+
+def test_noise_of_some_steps_holds_no_position_though_it_halts_it_now_and_then() -> None:
+    noisy = 4.0 * np.arange(len(T)) + np.random.default_rng(7).normal(0.0, 3.0, len(T))
+    assert said(STEP * np.round(noisy), moving()[1]) == set()
+
+
+def test_a_drive_that_is_switched_off_and_on_has_no_dead_zone() -> None:
+    q, torque = moving()
+    torque = 3.0 + torque - 4.0 * np.cos(2.3 * T)
+    assert said(q, np.where(np.arange(len(T)) % 200 < 10, 0.0, torque)) == set()
+
+
+def test_a_torque_that_changes_its_sign_through_zero_does_not_drop() -> None:
+    q, torque = moving()
+    sign = np.where(np.arange(len(T)) // 100 % 2 == 0, 1.0, -1.0)
+    assert said(q, np.where(np.arange(len(T)) % 100 == 0, 0.0, 5.0 * sign + 0.01 * torque)) == set()
