@@ -39,6 +39,7 @@ from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Publication
 from estimators.base import Phase
+from estimators.conditioning.stop import REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Nanoseconds
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 TOGETHER: Final = 10_000_000
 #: ns, argued: Room for a review, or for the updates of a group: what they take, and some delay.
 ROOM: Final = 2_000_000
+#: messages, argued: Those of four joints: each time that ZeroMQ's thread wakes costs it more than sending them, and four
+#: joints are done within the time that it takes to wake.
+SENT_TOGETHER: Final = 8
 
 
 class Pipeline:
@@ -125,11 +129,20 @@ class Pipeline:
     def absorb_each_joint(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
-        """Take a batch as `absorb` does, but yield each joint's messages as soon as they are made."""
+        """Take a batch as `absorb` does, but yield messages as soon as there are some of several joints.
+
+        None waits for a review, which takes as long as a dozen other joints.
+        """
+        made: list[Message] = []
         for index, its_readings in self._pass.through(readings, late):
             joint = self.joints[index]
-            yield joint.handle_stops(its_readings, epoch, now)
+            if len(made) >= SENT_TOGETHER or (made and joint.state.estimator.stop == REVIEW):
+                yield made
+                made = []
+            made += joint.handle_stops(its_readings, epoch, now)
             self.due[index] = joint.due
+        if made:
+            yield made
         self._bring_reviews_forward(int(readings["time"][-1]))
         for pipeline in self.of_all_joints:
             yield pipeline.messages_due(epoch)
