@@ -18,10 +18,10 @@ from daq.core.followers.joint_silence import RowsState, note_rows
 from daq.core.followers.sample_followers import FollowersState, follow_on
 from daq.core.next_due import NextDue, foresee
 from drivers.reading import words
-from estimators.conditioning.stop import DONE, INTERVAL, REVIEW
+from estimators.conditioning.stop import DONE, DRAIN, INTERVAL, REVIEW
 from estimators.numerics.jit import inline, kernel
 from estimators.online.joint_pass import EstimatorState, JointPassState, advance_readings, pass_on
-from estimators.plausibility.signals.watch import any_is_full
+from estimators.plausibility.signals.watch import WatchesState, any_is_full, look, look_at_full
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Function, Layout
@@ -49,6 +49,8 @@ class BesideState(Layout):
     followers: FollowersState
     rows: RowsState
     due: NextDue
+    watches: WatchesState
+    last: int = 0  # ns, of the last sample that was given to the followers in this turn; 0: none
     attended: bool = True  # whether Python has to see every turn
     # an update says the same as the last one, …
     repeats: bool = False  # … if it may
@@ -62,7 +64,8 @@ class RobotState(Layout):
 
     joints: tuple[JointPassState, ...]  # in the sorter's order, as the next
     beside: tuple[BesideState, ...]
-    advance: Function  # called by address: otherwise it would be compiled into this kernel once more
+    advance: Function  # called by address: otherwise it would be compiled into this kernel once more, as the next
+    look: Function
     present: int = 0  # joints that have readings in a turn
     latest: int = 0  # ns, last reading of all turns
 
@@ -73,7 +76,7 @@ class BatchPass:
     def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], beside: Sequence[BesideState]) -> None:
         """joints, beside: in the sorter's order."""
         self._sorter = sorter
-        self._robot = RobotState(joints=tuple(joints), beside=tuple(beside), advance=advance_readings)
+        self._robot = RobotState(joints=tuple(joints), beside=tuple(beside), advance=advance_readings, look=look_at_full)
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, int, Readings]]:
         """Run the pass; yields of every joint that has some its number, what is left to be done, and the readings where
@@ -138,20 +141,57 @@ def _repeats(state: EstimatorState, beside: BesideState) -> bool:
 
 
 @inline
-def _left(joint: JointPassState, beside: BesideState) -> int:
-    """What is left to be done behind a pass; where that is no decision, all else has been done that a turn needs."""
+def _follow(joint: JointPassState, beside: BesideState) -> bool:
+    """Give samples that the last pass has aligned to the followers; returns whether they took them."""
     state = joint.estimator
+    if not joint.aligned:
+        return True
+    if not follow_on(state.ticks, state.samples, state.count, beside.followers):
+        return False
+    joint.aligned = False
+    if state.count > 0:
+        beside.last = state.ticks[state.count - 1]
+    return True
+
+
+@inline
+def _take(
+    times: Nanoseconds,
+    values: Floats,
+    columns: NDArray[np.int32],
+    joint: JointPassState,
+    beside: BesideState,
+    robot: RobotState,
+) -> int:
+    """Run the pass over the readings of a joint, and past looks at its frames that have nothing to say.
+
+    Returns what is left to be done; where that is no decision, all else has been done that a turn needs.
+    """
+    state = joint.estimator
+    joint.taken, beside.last = 0, 0
+    pass_on(robot.advance, times, values, columns, joint)
     if state.stop == REVIEW:
         return REVIEWED
-    if beside.attended or state.more or any_is_full(joint.aligner):
-        return DECISION
-    if state.stop != DONE and not (state.stop == INTERVAL and _repeats(state, beside)):
-        return DECISION
-    last = state.ticks[state.count - 1] if joint.aligned and state.count > 0 else 0
-    if joint.aligned and not follow_on(state.ticks, state.samples, state.count, beside.followers):
+    if beside.attended:
         return DECISION
     note_rows(joint.arrival, state.preprocessing.former.newest, state.preprocessing.clipped, beside.rows)
-    foresee(last, joint, beside.due)
+    while (state.stop == DRAIN or state.stop == DONE) and not joint.full and any_is_full(joint.aligner):
+        if not _follow(joint, beside):
+            return DECISION
+        look(robot.look, joint.aligner, beside.watches)
+        if beside.watches.speaks:
+            return DECISION
+        beside.watches.looked = False
+        if state.stop == DONE:
+            break
+        pass_on(robot.advance, times, values, columns, joint)
+    if state.stop == REVIEW:
+        return REVIEWED
+    if state.stop != DONE and (state.stop != INTERVAL or state.more or not _repeats(state, beside)):
+        return DECISION
+    if not _follow(joint, beside):
+        return DECISION
+    foresee(beside.last, joint, beside.due)
     return NOTHING if state.stop == DONE else UPDATE
 
 
@@ -178,10 +218,9 @@ def _through(
     for at in range(present):
         start, end = places[at, 1], places[at, 2]
         joint = robot.joints[places[at, 0]]
-        joint.taken = 0
         joint.estimator.late = late
-        pass_on(robot.advance, times[start:end], values[start:end], columns[start:end], joint)
-        places[at, 3] = _left(joint, robot.beside[places[at, 0]])
+        beside = robot.beside[places[at, 0]]
+        places[at, 3] = _take(times[start:end], values[start:end], columns[start:end], joint, beside, robot)
     return int(present)
 
 
@@ -215,10 +254,10 @@ def _through_turns(
         for at in range(robot.present):
             begin, behind = places[at, 1], places[at, 2]
             joint, beside = robot.joints[places[at, 0]], robot.beside[places[at, 0]]
-            joint.taken = 0
             joint.estimator.late = False
-            pass_on(robot.advance, times[begin:behind], values[begin:behind], columns[begin:behind], joint)
-            places[at, 3] = _left(joint, beside)
+            places[at, 3] = _take(
+                times[begin:behind], values[begin:behind], columns[begin:behind], joint, beside, robot
+            )
             goes_on = goes_on and places[at, 3] == NOTHING
         if not goes_on:
             return turn

@@ -88,7 +88,10 @@ class JointPipeline:
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
         self.beside = BesideState(
-            followers=self.followers.state, rows=self.silence.rows, due=next_due_of(joint.rate, joint.stale)
+            followers=self.followers.state,
+            rows=self.silence.rows,
+            due=next_due_of(joint.rate, joint.stale),
+            watches=self._watch.state,
         )
         self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
@@ -105,7 +108,7 @@ class JointPipeline:
 
         epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: publish only the last interval.
         """
-        self.state.taken, self.state.estimator.late = 0, late
+        self.state.taken, self.state.estimator.late, self.beside.last = 0, late, 0
         readings = Readings(times, values, columns)
         advance_readings(*readings, self.state)
         return self.handle_stops(readings, epoch, now)
@@ -131,7 +134,7 @@ class JointPipeline:
         self.silence.note_rows(arrival, bool(self.refused), self.estimator)
         if self.silence.recovers(arrival, self.estimator):
             messages.append(self._publication.event("recovered", "data again", (arrival + epoch) / 1e9))
-        before, last, skipped = 0, 0, None
+        before, last, skipped = 0, self.beside.last, None
         while True:
             stop = state.stop
             if joint.aligned:
