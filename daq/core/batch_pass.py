@@ -56,7 +56,8 @@ class BesideState(Layout):
     repeats: bool = False  # … if it may
     resting: bool = False  # … while the joint rests as it did then
     changes: int = 0  # … and so many states have changed
-    before: int = 0  # ns, … of a sample, and of a row, before this one
+    summary_due: int = 0  # ns, … before this sample, with which a summary is due
+    comparison_due: int = 0  # ns, … and before this row, which is compared
 
 
 class RobotState(Layout):
@@ -137,7 +138,7 @@ def _repeats(state: EstimatorState, beside: BesideState) -> bool:
         return False
     if state.report.judged.changes != beside.changes:
         return False
-    return state.intervals.tick < beside.before and 0 < state.learning.time < beside.before
+    return state.intervals.tick < beside.summary_due and 0 < state.learning.time < beside.comparison_due
 
 
 @inline

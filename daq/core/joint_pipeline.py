@@ -176,7 +176,8 @@ class JointPipeline:
         beside.repeats = self._listened and self._last_texts is not None and self.estimator.says(self._last_texts)
         if beside.repeats:
             _, beside.resting, _, beside.changes = self._last_texts
-            beside.before = min(self._summary.next_due, self.comparison.next_due(self.estimator.phases.report.time))
+            beside.summary_due = self._summary.next_due
+            beside.comparison_due = self.comparison.next_due(self.estimator.phases.report.time)
 
     def _see_next_turn(self) -> None:
         """Something has changed that no row says: the next turn is seen in Python, with an update."""
