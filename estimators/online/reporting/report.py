@@ -55,6 +55,12 @@ class EstimateReport:
         if parts.nonlinear is not None:
             self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
             self._reported = np.full(len(self._reported) + 2 * len(parts.nonlinear.eta.state.eta), np.nan)
+        end = 2 * len(self._names) + FIGURES  # views: figures are asked for fifty times a second
+        self._values, self._figures, self._row = (
+            self._reported[: self._count],
+            self._reported[:end],
+            self._reported[end:],
+        )
         self._unsure = False  # whether something but its deviation speaks against η
         self.state = ReportState(
             learnt=parts.learner.state,
@@ -85,9 +91,8 @@ class EstimateReport:
 
     def numbers(self) -> tuple[list[float], float, float]:
         """Return the last `figures`: values, deviations, error and λ in one list; measured torque; predicted torque."""
-        reported, end = self._reported, 2 * len(self._names) + FIGURES
-        predicted = reported[end:].dot(reported[: self._count]).item()
-        numbers = reported[:end].tolist()
+        predicted = self._row.dot(self._values).item()
+        numbers = self._figures.tolist()
         return numbers, numbers.pop(), predicted
 
     def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
