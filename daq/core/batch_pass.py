@@ -1,7 +1,7 @@
 """One compiled pass over the readings of a turn: sorts them by joint, then advances each joint until it stops.
 
-In most turns a joint makes an update that says what the last one said, with other numbers, and nothing is to be decided.
-Then the pass does all that is to be done but the update itself.
+In most turns a joint makes an update that says what the last one said, with other numbers, and nothing is to be
+decided. Then the pass does all that is to be done but the update itself.
 
 A replay has its readings beforehand, and hands over those of many turns. The pass goes through them until a turn in
 which anything is to be decided for a joint; what follows that turn is the same as if each had come alone.
@@ -26,10 +26,11 @@ from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Function, Layout
 
-
-# what is left to be done in Python for a joint: nothing; an update that says what the last one did; a decision; a
-# review, which takes as long as a dozen other joints
-NOTHING, UPDATE, DECISION, REVIEWED = 0, 1, 2, 3
+# what is left to be done in Python for a joint
+NOTHING: Final = 0
+UPDATE: Final = 1  # that says what the last one did
+DECISION: Final = 2
+REVIEWED: Final = 3  # a decision that takes as long as a dozen other joints
 
 
 class Readings(NamedTuple):
@@ -77,7 +78,9 @@ class BatchPass:
     def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], beside: Sequence[BesideState]) -> None:
         """joints, beside: in the sorter's order."""
         self._sorter = sorter
-        self._robot = RobotState(joints=tuple(joints), beside=tuple(beside), advance=advance_readings, look=look_at_full)
+        self._robot = RobotState(
+            joints=tuple(joints), beside=tuple(beside), advance=advance_readings, look=look_at_full
+        )
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, int, Readings]]:
         """Run the pass; yields of every joint that has some its number, what is left to be done, and the readings where
@@ -114,11 +117,12 @@ class BatchPass:
                 turn, silence_due(), robot,
             )  # fmt: skip
             if turn < len(ends):
-                yield turn, robot.latest, [
+                stopped = [
                     (index, left, Readings(times[start:end], values[start:end], columns[start:end]))
                     for index, start, end, left in self._places(robot.present)
                     if left != NOTHING
                 ]
+                yield turn, robot.latest, stopped
             turn += 1
 
     def _places(self, present: int) -> list[list[int]]:

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 TOGETHER: Final = 10_000_000
 #: ns, argued: Room for a review, or for the updates of a group: what they take, and some delay.
 ROOM: Final = 2_000_000
-#: messages, argued: Those of four joints: each time that ZeroMQ's thread wakes costs it more than sending them, and four
-#: joints are done within the time that it takes to wake.
+#: messages, argued: Those of four joints: to wake ZeroMQ's thread costs more than to send them, and four joints are
+#: done within the time that it takes to wake.
 SENT_TOGETHER: Final = 8
 
 

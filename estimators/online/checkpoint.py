@@ -71,7 +71,8 @@ def _of(state: Any) -> dict[str, Any]:
 
 def names(state: Any) -> tuple[str, ...]:
     """Names of the fields of a state that a checkpoint contains."""
-    return _names_of(type(state))
+    kind: Any = type(state)
+    return _names_of(kind)
 
 
 @cache

@@ -44,7 +44,7 @@ class TorqueHeldState(Layout):
     """State of one stream."""
 
     torques: tuple[LastTorques, ...]
-    repeats: Flags  # (torques,) whether each says the same in some frames and not in nearly all, and its changes are large
+    repeats: Flags  # (torques,) whether each says the same in some frames, and its changes are large
     newest: int = -1  # place of the newest block
 
 

@@ -100,7 +100,7 @@ class SignalWatch:
 
     @property
     def due(self) -> bool:
-        """Whether a block of frames has to be looked at before another frame is taken, or was and has to be followed."""
+        """Whether a block of frames has to be looked at before another one is taken, or a look is to be followed."""
         return self.state.looked or _look_is_due(self._aligner)
 
     def look(self) -> Look:

@@ -1,4 +1,4 @@
-"""What the pass leaves to be done: joints with nothing to decide come first, and most updates are made without asking."""
+"""What the pass leaves to be done: who has nothing to decide comes first, and most updates are made without asking."""
 
 from pathlib import Path
 
