@@ -1,5 +1,6 @@
 """Makes the report of an estimate, by the phase it is in."""
 
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -155,9 +156,8 @@ class EstimateReport:
 def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
     """Why the prediction may not be trusted; of a start, what it does not know yet."""
     fit, learner = parts.fit, parts.learner
-    weak = parts.validity.reasons_with_causes(
-        lambda which, deviation: fit.cause(learner, which, deviation), lambda: fit.cause_of_all(learner), starting
-    )
+    of_all = partial(fit.cause_of_all, learner)
+    weak = parts.validity.reasons_with_causes(fit.cause_of(learner), of_all, starting)
     if parts.nonlinear is None:
         return (*parts.fit.reasons, *weak)
     return (*parts.nonlinear.lookback.wrong, *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
