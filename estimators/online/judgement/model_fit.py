@@ -287,7 +287,7 @@ class ModelFit:
         """
         state, rls, left = self.state, learner.rls, learner.state
         if not state.left > 0.0:
-            return lambda which, deviation: ()
+            return lambda *_: ()
         noise = rls.variance() * rls.share() * rls.covariance().diagonal() + left.unexcited.diagonal()
         causes = self.causes if state.share > 0.0 else None
 
