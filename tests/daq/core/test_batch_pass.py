@@ -65,7 +65,7 @@ def played(config: Config, seconds: float) -> tuple[list[Message], list[int]]:
     q = np.sum(amplitude * np.sin(omega * t), axis=0)
     v = np.sum(amplitude * omega * np.cos(omega * t), axis=0)
     a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
-    torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 5.0 * np.sin(q) + np.where(t > 0.8 * seconds, 6.0, 0.0)
+    torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 5.0 * np.sin(q) + np.where(t > 0.8 * seconds + 0.035, 0.3, 0.0)
     torque = np.round((torque + chance.normal(0.0, 0.02, len(t))) / 0.01) * 0.01
     table["value"] = np.column_stack([q, torque, np.arange(len(t)) % 65536])
     pipeline = Pipeline(config, boot=1)
