@@ -83,6 +83,7 @@ def played(config: Config, seconds: float) -> tuple[list[Message], list[int]]:
     return messages, steps
 
 
+@pytest.mark.compiled
 def test_most_updates_are_made_without_asking_and_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     config = load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
     messages, steps = played(config, 40.0)
