@@ -144,6 +144,8 @@ class JointPipeline:
             self.estimator.answer(before)
             if stop == REVIEW:  # after which an update may say something else
                 self._intervals.quiet = 0
+            if stop not in (INTERVAL, DONE, DRAIN):
+                self.beside.repeats = False
             if stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
@@ -170,9 +172,15 @@ class JointPipeline:
     def _attend(self) -> None:
         """Tell the pass whether every turn has to be seen in Python, and what is to be done in those that have not."""
         beside = self.beside
+        if beside.attended or not beside.repeats:
+            self._note_words()
         step = self.estimator.step_of(self.followers.use.position)
         given, lacks = self.followers.prepare(step, self._was_valid), self.faults or self.silence.stale
         beside.attended = given or bool(lacks) or self.estimator.attends
+
+    def _note_words(self) -> None:
+        """Note until when an update says what the last one did, if nothing is decided before."""
+        beside = self.beside
         beside.repeats = self._listened and self._last_texts is not None and self.estimator.says(self._last_texts)
         if beside.repeats:
             _, beside.resting, _, beside.changes = self._last_texts
@@ -329,7 +337,7 @@ class JointPipeline:
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
-        self._last_texts = None
+        self._last_texts, self.beside.repeats = None, False
         self._was_valid = self._was_valid or estimate.status is Status.VALID
         if self.silence.missing:
             estimate = self.silence.faulted(estimate, self.estimator.mistakes)
