@@ -68,14 +68,14 @@ class Sorter:
                 roles = columns[route.joint]
                 self.joint[at] = joints.index(route.joint)
                 self.column[at] = len(roles) if route.role == COUNTER else roles.index(route.role)
-        self.places = np.zeros((len(joints), 3), np.int64)
+        self.places = np.zeros((len(joints), 4), np.int64)
 
     def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
         """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
         count, rows = len(readings), words(readings)
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
         present = sort(rows, rows.view(np.float64), self.joint, self.column, self.places, times, values, columns)
-        for joint, start, end in self.places[:present].tolist():
+        for joint, start, end, _ in self.places[:present].tolist():
             yield joint, times[start:end], values[start:end], columns[start:end]
 
 
@@ -96,7 +96,7 @@ def sort(
     """Sort readings by joint, each joint's in order of arrival; returns how many joints have readings.
 
     rows, reals: readings as integers and as numbers; joints, wanted: joint (−1: left out) and column of each channel;
-    places (joints, 3): joint, its first reading, the one after its last; times, values, columns (readings,).
+    places (joints, 4): joint, its first reading, the one after its last, and room; times, values, columns (readings,).
     """
     places[:, 1:] = 0
     for i in range(len(rows)):

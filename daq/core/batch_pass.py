@@ -1,5 +1,8 @@
 """One compiled pass over the readings of a turn: sorts them by joint, then advances each joint until it stops.
 
+In most turns a joint makes an update that says what the last one said, with other numbers, and nothing is to be
+decided. Then the pass does all that is to be done but the update itself.
+
 A replay has its readings beforehand, and hands over those of many turns. The pass goes through them until a turn in
 which anything is to be decided for a joint; what follows that turn is the same as if each had come alone.
 """
@@ -13,14 +16,21 @@ from numpy.typing import NDArray
 from daq.core.align import Sorter, sort
 from daq.core.followers.joint_silence import RowsState, note_rows
 from daq.core.followers.sample_followers import FollowersState, follow_on
+from daq.core.next_due import NextDue, foresee
 from drivers.reading import words
-from estimators.conditioning.stop import DONE, REVIEW
+from estimators.conditioning.stop import DONE, DRAIN, INTERVAL, REVIEW
 from estimators.numerics.jit import inline, kernel
-from estimators.online.joint_pass import JointPassState, advance_readings, pass_on
-from estimators.plausibility.signals.watch import any_is_full
+from estimators.online.joint_pass import EstimatorState, JointPassState, advance_readings, pass_on
+from estimators.plausibility.signals.watch import WatchesState, any_is_full, look, look_at_full
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Function, Layout
+
+# what is left to be done in Python for a joint
+NOTHING: Final = 0
+UPDATE: Final = 1  # that says what the last one did
+DECISION: Final = 2
+REVIEWED: Final = 3  # a decision that takes as long as a dozen other joints
 
 
 class Readings(NamedTuple):
@@ -31,13 +41,24 @@ class Readings(NamedTuple):
     columns: NDArray[np.int32]  # (readings,) of the joint's samples
 
 
+NONE: Final = Readings(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32))
+
+
 class BesideState(Layout):
     """What a turn of one joint needs beside the pass where nothing is to be decided."""
 
     followers: FollowersState
     rows: RowsState
+    due: NextDue
+    watches: WatchesState
+    last: int = 0  # ns, of the last sample that was given to the followers in this turn; 0: none
     attended: bool = True  # whether Python has to see every turn
-    plain: bool = False  # whether nothing was to be decided in the last one
+    # an update says the same as the last one, …
+    repeats: bool = False  # … if it may
+    resting: bool = False  # … while the joint rests as it did then
+    changes: int = 0  # … and so many states have changed
+    summary_due: int = 0  # ns, … before this sample, with which a summary is due
+    comparison_due: int = 0  # ns, … and before this row, which is compared
 
 
 class RobotState(Layout):
@@ -45,7 +66,8 @@ class RobotState(Layout):
 
     joints: tuple[JointPassState, ...]  # in the sorter's order, as the next
     beside: tuple[BesideState, ...]
-    advance: Function  # called by address: otherwise it would be compiled into this kernel once more
+    advance: Function  # called by address: otherwise it would be compiled into this kernel once more, as the next
+    look: Function
     present: int = 0  # joints that have readings in a turn
     latest: int = 0  # ns, last reading of all turns
 
@@ -56,10 +78,13 @@ class BatchPass:
     def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], beside: Sequence[BesideState]) -> None:
         """joints, beside: in the sorter's order."""
         self._sorter = sorter
-        self._robot = RobotState(joints=tuple(joints), beside=tuple(beside), advance=advance_readings)
+        self._robot = RobotState(
+            joints=tuple(joints), beside=tuple(beside), advance=advance_readings, look=look_at_full
+        )
 
-    def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Readings]]:
-        """Run the pass; yields (joint, its readings), joints that stopped for a review last.
+    def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, int, Readings]]:
+        """Run the pass; yields of every joint that has some its number, what is left to be done, and the readings where
+        that is a decision; joints that stopped for a review last.
 
         late: make only the last update of each joint.
         """
@@ -69,12 +94,15 @@ class BatchPass:
             rows, rows.view(np.float64), sorter.joint, sorter.column, sorter.places, times, values, columns, late,
             self._robot,
         )  # fmt: skip
-        for index, start, end in self._places(present):
-            yield index, Readings(times[start:end], values[start:end], columns[start:end])
+        for index, start, end, left in self._places(present):
+            if left < DECISION:
+                yield index, left, NONE
+            else:
+                yield index, left, Readings(times[start:end], values[start:end], columns[start:end])
 
     def through_turns(
         self, readings: NDArray[np.void], ends: NDArray[np.int64], silence_due: Callable[[], int]
-    ) -> Iterator[tuple[int, int, list[tuple[int, Readings]]]]:
+    ) -> Iterator[tuple[int, int, list[tuple[int, int, Readings]]]]:
         """Run the pass over turns; yields those in which anything is to be decided: turn, ns of the last reading so
         far, and of the joints concerned what `through` yields.
 
@@ -89,20 +117,87 @@ class BatchPass:
                 turn, silence_due(), robot,
             )  # fmt: skip
             if turn < len(ends):
-                places = [one for one in self._places(robot.present) if not robot.beside[one[0]].plain]
-                stopped = [(index, Readings(times[a:b], values[a:b], columns[a:b])) for index, a, b in places]
+                stopped = [
+                    (index, left, Readings(times[start:end], values[start:end], columns[start:end]))
+                    for index, start, end, left in self._places(robot.present)
+                    if left != NOTHING
+                ]
                 yield turn, robot.latest, stopped
             turn += 1
 
     def _places(self, present: int) -> list[list[int]]:
-        """Joint, first reading, and the one behind its last; joints that stopped for a review last."""
-        joints = self._robot.joints
-        return sorted(self._sorter.places[:present].tolist(), key=lambda one: _decides(joints[one[0]]))
+        """Joint, first reading, the one behind its last, what is left to be done; joints that stopped for a review
+        last."""
+        return sorted(self._sorter.places[:present].tolist(), key=_is_reviewed)
 
 
-def _decides(joint: JointPassState) -> bool:
-    """Whether the joint stopped for a review, which takes as long as a dozen other joints."""
-    return joint.estimator.stop == REVIEW
+def _is_reviewed(place: list[int]) -> bool:
+    return place[3] == REVIEWED
+
+
+@inline
+def _repeats(state: EstimatorState, beside: BesideState) -> bool:
+    """Whether the update that is due says what the last one did, and nothing else is due with it."""
+    if not (beside.repeats and state.certain) or state.resting != beside.resting:
+        return False
+    if state.report.judged.changes != beside.changes:
+        return False
+    return state.intervals.tick < beside.summary_due and 0 < state.learning.time < beside.comparison_due
+
+
+@inline
+def _follow(joint: JointPassState, beside: BesideState) -> bool:
+    """Give samples that the last pass has aligned to the followers; returns whether they took them."""
+    state = joint.estimator
+    if not joint.aligned:
+        return True
+    if not follow_on(state.ticks, state.samples, state.count, beside.followers):
+        return False
+    joint.aligned = False
+    if state.count > 0:
+        beside.last = state.ticks[state.count - 1]
+    return True
+
+
+@inline
+def _take(
+    times: Nanoseconds,
+    values: Floats,
+    columns: NDArray[np.int32],
+    joint: JointPassState,
+    beside: BesideState,
+    robot: RobotState,
+) -> int:
+    """Run the pass over the readings of a joint, and past looks at its frames that have nothing to say.
+
+    Returns what is left to be done; where that is no decision, all else has been done that a turn needs.
+    """
+    state = joint.estimator
+    joint.taken, beside.last = 0, 0
+    pass_on(robot.advance, times, values, columns, joint)
+    if state.stop == REVIEW:
+        return REVIEWED
+    if beside.attended:
+        return DECISION
+    note_rows(joint.arrival, state.preprocessing.former.newest, state.preprocessing.clipped, beside.rows)
+    while (state.stop == DRAIN or state.stop == DONE) and not joint.full and any_is_full(joint.aligner):
+        if not _follow(joint, beside):
+            return DECISION
+        look(robot.look, joint.aligner, beside.watches)
+        if beside.watches.speaks:
+            return DECISION
+        beside.watches.looked = False
+        if state.stop == DONE:
+            break
+        pass_on(robot.advance, times, values, columns, joint)
+    if state.stop == REVIEW:
+        return REVIEWED
+    if state.stop != DONE and (state.stop != INTERVAL or state.more or not _repeats(state, beside)):
+        return DECISION
+    if not _follow(joint, beside):
+        return DECISION
+    foresee(beside.last, joint, beside.due)
+    return NOTHING if state.stop == DONE else UPDATE
 
 
 @kernel(
@@ -128,22 +223,10 @@ def _through(
     for at in range(present):
         start, end = places[at, 1], places[at, 2]
         joint = robot.joints[places[at, 0]]
-        joint.taken = 0
         joint.estimator.late = late
-        pass_on(robot.advance, times[start:end], values[start:end], columns[start:end], joint)
+        beside = robot.beside[places[at, 0]]
+        places[at, 3] = _take(times[start:end], values[start:end], columns[start:end], joint, beside, robot)
     return int(present)
-
-
-@inline
-def _goes_on(joint: JointPassState, beside: BesideState) -> bool:
-    """Do what a turn needs behind a pass that has used all readings; whether that was all."""
-    state = joint.estimator
-    if state.stop != DONE or any_is_full(joint.aligner):
-        return False
-    if joint.aligned and not follow_on(state.ticks, state.samples, state.count, beside.followers):
-        return False
-    note_rows(joint.arrival, state.preprocessing.former.newest, state.preprocessing.clipped, beside.rows)
-    return True
 
 
 @kernel(
@@ -176,11 +259,11 @@ def _through_turns(
         for at in range(robot.present):
             begin, behind = places[at, 1], places[at, 2]
             joint, beside = robot.joints[places[at, 0]], robot.beside[places[at, 0]]
-            joint.taken = 0
             joint.estimator.late = False
-            pass_on(robot.advance, times[begin:behind], values[begin:behind], columns[begin:behind], joint)
-            beside.plain = not beside.attended and _goes_on(joint, beside)
-            goes_on = goes_on and beside.plain
+            places[at, 3] = _take(
+                times[begin:behind], values[begin:behind], columns[begin:behind], joint, beside, robot
+            )
+            goes_on = goes_on and places[at, 3] == NOTHING
         if not goes_on:
             return turn
         start = end

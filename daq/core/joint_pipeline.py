@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
-from daq.core.batch_pass import BesideState, Readings
+from daq.core.batch_pass import DECISION, UPDATE, BesideState, Readings
 from daq.core.changes.drift import Comparison
 from daq.core.followers.joint_silence import STALE_EVERY, JointSilence
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.sample_followers import SampleFollowers, cause_watch_of
 from daq.core.gear_pipeline import CLEARANCE_STATE, GEAR_STATE, clearance_pipeline_of, gear_pipeline_of
+from daq.core.next_due import NEVER, foresee_next, next_due_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Message, Publication
 from estimators.base import Estimate, Phase, Status
@@ -23,21 +24,13 @@ from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.joint import JointEstimator
-from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings, samples_to_review
+from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
 from jointwatch_numba.direct import direct
 
-#: ns, argued: Readings that are worth waiting for, at most.
-LONGEST_WAIT = 20_000_000
-#: 1, argued: The same as a share of the silence that makes a channel stale.
-WAIT_OF_STALE = 0.1
-#: ns, derived: Later than every row.
-NEVER: Final = 1 << 62
-
 _advance: Final = direct(advance_readings)
-_samples_to_review: Final = direct(samples_to_review)
 
 
 class JointPipeline:
@@ -76,7 +69,6 @@ class JointPipeline:
         self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
         self.review_due = NEVER  # ns, the same of a review that falls due before this update
         self._period = round(1e9 / joint.rate)
-        self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
         self.silence = JointSilence(joint, channels)
         self._connect_aligner()
         self.state = JointPassState(aligner=aligner, estimator=self.estimator.state, seen=self.silence.seen)
@@ -94,7 +86,12 @@ class JointPipeline:
         self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
-        self.beside = BesideState(followers=self.followers.state, rows=self.silence.rows)
+        self.beside = BesideState(
+            followers=self.followers.state,
+            rows=self.silence.rows,
+            due=next_due_of(joint.rate, joint.stale),
+            watches=self._watch.state,
+        )
         self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
     def absorb(
@@ -110,10 +107,20 @@ class JointPipeline:
 
         epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: publish only the last interval.
         """
-        self.state.taken, self.state.estimator.late = 0, late
+        self.state.taken, self.state.estimator.late, self.beside.last = 0, late, 0
         readings = Readings(times, values, columns)
         advance_readings(*readings, self.state)
         return self.handle_stops(readings, epoch, now)
+
+    def finish_turn(self, left: int, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """Do what a pass over these readings has left to be done (see batch_pass.py); returns the messages."""
+        if left >= DECISION:
+            messages = self.handle_stops(readings, epoch, now)
+        else:
+            messages = self._repeat_update(epoch, now) if left == UPDATE else []
+        due = self.beside.due
+        self.due, self.review_due = due.update, due.review
+        return messages
 
     def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
         """Answer the stops of a pass over these readings, until it has used all of them; returns the messages.
@@ -126,7 +133,7 @@ class JointPipeline:
         self.silence.note_rows(arrival, bool(self.refused), self.estimator)
         if self.silence.recovers(arrival, self.estimator):
             messages.append(self._publication.event("recovered", "data again", (arrival + epoch) / 1e9))
-        before, last, skipped = 0, 0, None
+        before, last, skipped = 0, self.beside.last, None
         while True:
             stop = state.stop
             if joint.aligned:
@@ -136,6 +143,8 @@ class JointPipeline:
             self.estimator.answer(before)
             if stop == REVIEW:  # after which an update may say something else
                 self._intervals.quiet = 0
+            if stop not in (INTERVAL, DONE, DRAIN):
+                self.beside.repeats = False
             if stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
@@ -155,30 +164,64 @@ class JointPipeline:
         if self.followers.diagnosed:
             self.followers.diagnosed = False
             messages += self.comparison.diagnose(self._unit, epoch, (arrival + epoch) / 1e9)
-        self.due = arrival + self._waiting_time(last) if last else arrival
-        ahead = _samples_to_review(self.state.estimator) if last else 0
-        self.review_due = arrival + self._arrival_of(ahead) if ahead else NEVER
+        foresee_next(last, joint, self.beside.due)
+        self._attend()
         return messages
 
-    def attend(self) -> None:
+    def _attend(self) -> None:
         """Tell the pass whether every turn has to be seen in Python, and what is to be done in those that have not."""
+        beside = self.beside
+        if beside.attended or not beside.repeats:
+            self._note_words()
         step = self.estimator.step_of(self.followers.use.position)
         given, lacks = self.followers.prepare(step, self._was_valid), self.faults or self.silence.stale
-        self.beside.attended = given or bool(lacks) or self.estimator.attends
+        beside.attended = given or bool(lacks) or self.estimator.attends
+
+    def _note_words(self) -> None:
+        """Note until when an update says what the last one did, if nothing is decided before."""
+        beside = self.beside
+        beside.repeats = self._listened and self._last_texts is not None and self.estimator.says(self._last_texts)
+        if beside.repeats:
+            _, beside.resting, _, beside.changes = self._last_texts
+            beside.summary_due = self._summary.next_due
+            beside.comparison_due = self.comparison.next_due(self.estimator.phases.report.time)
+
+    def _see_next_turn(self) -> None:
+        """Something has changed that no row says: the next turn is seen in Python, with an update."""
+        self._intervals.quiet, self.beside.attended = 0, True
+
+    def watch_channels(self, wanted: bool) -> None:
+        """Keep raw samples for a person from here on, or no longer."""
+        self.followers.watch_channels(wanted)
+        self.beside.attended = self.beside.attended or wanted
 
     def _feed_followers(self, state: EstimatorState) -> int:
         """Give the aligned samples to those that follow them; returns the time of the last one (ns), 0: none."""
         step = self.estimator.step_of(self.followers.use.position)
         return self.followers.absorb(state.ticks, state.samples, state.count, step, self._was_valid)
 
+    def _repeat_update(self, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """The update of an interval whose words are those of the last one."""
+        joint, state = self.state, self.state.estimator
+        if self._publication.formed:
+            return self._fill_form(state.learning.time, joint.arrival, epoch, now)
+        self.estimator.answer(state.next)
+        messages = self._publish_interval(state.intervals.tick, joint.arrival, epoch, now)
+        self._attend()
+        return messages
+
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
         messages = self._events(epoch, arrival)
         texts = None if self.faults else self.estimator.words()
         same = texts is not None and texts == self._last_texts and not self._summary.due(tick)
-        filled = self._fill_form(arrival, epoch, now) if same else []
+        time = self.estimator.phases.report.time
+        filled = same and self._publication.formed and not self.comparison.due(time)
         computed = self.state.estimator.certain, self.state.estimator.resting
-        messages += filled or self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
+        if filled:
+            messages += self._fill_form(time, arrival, epoch, now)
+        else:
+            messages += self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
         self._last_texts = texts
         if not self._listened and not self.plays:
             self._intervals.quiet = self._quiet_until()
@@ -191,15 +234,12 @@ class JointPipeline:
             return NEVER
         return self.comparison.next_due(phases.report.time) if self._was_valid and self.estimator.settled else 0
 
-    def _fill_form(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """An update with the texts of the last one and new numbers; none where it needs more than that."""
-        report, publication = self.estimator.phases.report, self._publication
-        if not publication.formed or self.comparison.due(report.time):
-            return []
-        numbers, measured, predicted = report.numbers()
+    def _fill_form(self, time: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """An update with the texts of the last one and new numbers. time: ns, of the last row."""
+        numbers, measured, predicted = self.estimator.phases.report.numbers()
         self.updates, self._last_update = self.updates + 1, now()
-        times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
-        return publication.fill_forms(numbers, measured, predicted, times)
+        times = (time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
+        return self._publication.fill_forms(numbers, measured, predicted, times)
 
     @property
     def faults(self) -> tuple[Reason, ...]:
@@ -214,6 +254,7 @@ class JointPipeline:
         silence.look(now, self.estimator)
         if not silence.missing:
             return []
+        self.beside.attended = True
         messages: list[Message] = []
         if not silence.stale:
             silence.stale = True
@@ -224,7 +265,7 @@ class JointPipeline:
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
-        self._intervals.quiet = 0
+        self._see_next_turn()
         try:
             self.estimator.resume(state)
         except Exception:
@@ -279,31 +320,22 @@ class JointPipeline:
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""
-        self._intervals.quiet = 0
+        self._see_next_turn()
         self.comparison.set_baseline(baseline)
         if self.clearance is not None:
             self.clearance.watch.refer()
 
     def acknowledge(self, timestamp: float) -> list[Message]:
         """A person has seen what has changed. timestamp: Unix s. Returns the message about it."""
-        self._intervals.quiet = 0
+        self._see_next_turn()
         if self.clearance is not None:
             self.clearance.watch.refer()
         return self.comparison.acknowledge(timestamp)
 
-    def _waiting_time(self, tick: int) -> int:
-        """ns that readings may wait: until just before the row that ends the interval, and after all rows before it."""
-        ahead = (self._intervals.last + 1) * self._interval + self.offset - tick
-        return min(self._longest_wait, self._arrival_of(-(-ahead // self._period)))
-
-    def _arrival_of(self, samples: int) -> int:
-        """ns from now until so many samples are there: after all that come before the last of them."""
-        return (samples - 1) * self._period + self._period // 4 if samples > 1 else 0
-
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
-        self._last_texts = None
+        self._last_texts, self.beside.repeats = None, False
         self._was_valid = self._was_valid or estimate.status is Status.VALID
         if self.silence.missing:
             estimate = self.silence.faulted(estimate, self.estimator.mistakes)

@@ -8,7 +8,8 @@ In each turn of its loop the core process (daq/core/process.py) hands all new re
    end of a block of rows. It then stops for this joint and says why; the other joints go on.
 3. `JointPipeline.handle_stops` does in Python what the stop asks for, and starts the same pass again where it stopped,
    until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
-   once a second the drift against the baseline.
+   once a second the drift against the baseline. Where nothing is to be decided, `repeat_update` publishes both with
+   the words of the last ones.
 4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion), `ClearancePipeline` (a joint with
    proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as one robot: residual torque, contact,
    payload) and `MechanismPipeline` (the drives of a mechanism with loops: residual torque, constraint forces), which
@@ -30,7 +31,7 @@ from daq.config.load import digest
 from daq.config.routes import routes
 from daq.config.sections import Config, JointSection
 from daq.core.align import Sorter
-from daq.core.batch_pass import BatchPass
+from daq.core.batch_pass import REVIEWED, BatchPass
 from daq.core.changes.change_records import ChangeRecords, change_state_name
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import Baseline
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 TOGETHER: Final = 10_000_000
 #: ns, argued: Room for a review, or for the updates of a group: what they take, and some delay.
 ROOM: Final = 2_000_000
+#: messages, argued: Those of four joints: to wake ZeroMQ's thread costs more than to send them, and four joints are
+#: done within the time that it takes to wake.
+SENT_TOGETHER: Final = 8
 
 
 class Pipeline:
@@ -123,11 +127,20 @@ class Pipeline:
     def absorb_each_joint(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
-        """Take a batch as `absorb` does, but yield each joint's messages as soon as they are made."""
-        for index, its_readings in self._pass.through(readings, late):
+        """Take a batch as `absorb` does, but yield messages as soon as there are some of several joints.
+
+        None waits for a review, which takes as long as a dozen other joints.
+        """
+        made: list[Message] = []
+        for index, left, its_readings in self._pass.through(readings, late):
             joint = self.joints[index]
-            yield joint.handle_stops(its_readings, epoch, now)
+            if len(made) >= SENT_TOGETHER or (made and left == REVIEWED):
+                yield made
+                made = []
+            made += joint.finish_turn(left, its_readings, epoch, now)
             self.due[index] = joint.due
+        if made:
+            yield made
         self._bring_reviews_forward(int(readings["time"][-1]))
         for pipeline in self.of_all_joints:
             yield pipeline.messages_due(epoch)
@@ -138,17 +151,12 @@ class Pipeline:
         ends: (turns,) number of the reading behind each. Only for joints that nothing knows together.
         """
         done = 0
-        for joint in self.joints:
-            joint.attend()
         for turn, latest, stopped in self._pass.through_turns(readings, ends, lambda: self._silence_due):
             now, messages = int(readings["time"][ends[turn] - 1]), list[Message]()
-            for index, own in stopped:
-                messages += self.joints[index].handle_stops(own, 0, lambda now=now: now)  # type: ignore[misc]
-                self.joints[index].attend()
+            for index, left, own in stopped:
+                messages += self.joints[index].finish_turn(left, own, 0, lambda now=now: now)  # type: ignore[misc]
             if latest >= self._silence_due:
                 messages += self.check_silence(latest, 0)
-                for joint in self.joints:
-                    joint.attend()
             yield from ([] for _ in range(turn - done))
             yield messages
             done = turn + 1
@@ -187,7 +195,7 @@ class Pipeline:
     def report_channels(self, wanted: Collection[str], epoch: int) -> list[Message]:
         """The raw channels of these joints since the last call, for the page; internal messages."""
         for joint in self.joints:
-            joint.followers.watch_channels(joint.name in wanted)
+            joint.watch_channels(joint.name in wanted)
         watches = [one for joint in self.joints if (one := joint.followers.channel_watch) is not None]
         return [message for watch in watches for message in watch.messages_due(epoch)]
 

@@ -123,8 +123,10 @@ class CoreProcess:
             self._pipeline.set_baselines(baselines)
         seen = self._inbox.acknowledged()
         worn = self._inbox.worn()
-        messages = self._pipeline.acknowledge(seen or {}) + self._pipeline.set_wear(worn or {})
-        _publish(self._updates, messages)
+        messages: list[Message] = []
+        if seen or worn:
+            messages = self._pipeline.acknowledge(seen or {}) + self._pipeline.set_wear(worn or {})
+            _publish(self._updates, messages)
         late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
         for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
             _publish(self._updates, of_joint)

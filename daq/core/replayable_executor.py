@@ -44,6 +44,8 @@ class DeferredExecutor(Executor):
 
     def release_finished(self) -> list[int]:
         """Let every finished result count; returns their numbers."""
+        if not self._running:
+            return []
         done = {number: worker for number, (worker, _) in self._running.items() if worker.done()}
         numbers = [~number if worker.exception() else number for number, worker in done.items()]
         self.release(numbers)

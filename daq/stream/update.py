@@ -82,6 +82,7 @@ class Publication:
     # of estimates: what the texts of the last one depend on, and its form; the form of residuals
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
+    _condition: list[float] = field(default_factory=list, repr=False, compare=False)  # of the same; [] where unknown
     _residuals: Form | None = field(default=None, repr=False, compare=False)
     _topics: tuple[bytes, bytes] = field(init=False, repr=False, compare=False)
 
@@ -113,7 +114,7 @@ class Publication:
             self.sequence["estimate"] = seq + 1
             numbers = [timestamp, seq, *estimate.values.tolist(), *estimate.deviations.tolist(), estimate.error]
             numbers += estimate.forgetting, estimate.progress, arrival, latency
-            return topic, form.fill([*numbers, spectrum.condition] if spectrum.values else numbers)
+            return topic, form.fill([*numbers, *self._condition])
         body = self.head("estimate", timestamp)
         body |= {
             "phase": estimate.phase.value,
@@ -131,7 +132,7 @@ class Publication:
         if spectrum.values:
             body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
         self._form = Form(body) if words == self._words else None  # words that change with each message pay for none
-        self._words = words
+        self._words, self._condition = words, [spectrum.condition] if spectrum.values else []
         return topic, PACKER.pack(body)
 
     @property
@@ -152,11 +153,10 @@ class Publication:
         form, residuals, sequence, (timestamp, arrival, latency) = self._form, self._residuals, self.sequence, times
         assert form is not None
         assert residuals is not None
-        seq, other, spectrum = sequence["estimate"], sequence["residual"], self._words[-1]
+        seq, other = sequence["estimate"], sequence["residual"]
         sequence["estimate"], sequence["residual"] = seq + 1, other + 1
         numbers = [timestamp, seq, *figures, 100.0, arrival, latency]
-        if spectrum.values:
-            numbers.append(spectrum.condition)
+        numbers += self._condition
         return [
             (self._topics[0], form.fill(numbers)),
             (self._topics[1], residuals.fill((timestamp, other, measured, predicted, measured - predicted))),

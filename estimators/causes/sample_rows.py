@@ -113,10 +113,9 @@ class SignatureFormer:
     def _rows(self, times: Nanoseconds, values: Floats) -> tuple[SignatureRows, int]:
         """Rows of these samples, and how many samples are not needed any more."""
         centres = np.arange(self._half, len(times) - self._half, self._step)
-        seen = np.lib.stride_tricks.sliding_window_view(values, 2 * self._half + 1, axis=0)[centres - self._half]
-        found: Floats = np.asarray(np.tensordot(self._taps, seen, axes=([1], [2])), np.float64)
+        found = np.empty((3, len(centres), values.shape[1]))
+        span = _smooth(centres, times, np.ascontiguousarray(values), self._taps, found)
         value, slope, curve = found  # each (rows, channels)
-        span = times[centres + self._half] - times[centres - self._half]
         whole = np.isfinite(value).all(axis=1) & (np.abs(span * 1e-9 / self._period - 2 * self._half) < GAP)
         one = values.shape[1] == 2
         twist = np.full(len(centres), np.nan) if one else value[:, 0] - value[:, 2]
@@ -131,6 +130,29 @@ class SignatureFormer:
             bend,
         )
         return rows.part(whole), int(centres[-1]) + self._step - self._half
+
+
+@kernel("i8[::1](i8[::1], i8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])")
+def _smooth(centres: Integers, times: Nanoseconds, values: Floats, taps: Floats, found: Floats) -> Nanoseconds:
+    """Values and their two derivatives at these samples; returns the time (ns) that each was made of.
+
+    centres (rows,): numbers of samples; times (samples,) ns; values (samples, channels); taps (3, samples of a row);
+    found (3, rows, channels).
+    """
+    half = taps.shape[1] // 2
+    span = np.empty(len(centres), np.int64)
+    for row in range(len(centres)):
+        first = centres[row] - half
+        span[row] = times[centres[row] + half] - times[first]
+        for channel in range(values.shape[1]):
+            value = slope = curve = 0.0
+            for k in range(taps.shape[1]):
+                one = values[first + k, channel]
+                value += taps[0, k] * one
+                slope += taps[1, k] * one
+                curve += taps[2, k] * one
+            found[0, row, channel], found[1, row, channel], found[2, row, channel] = value, slope, curve
+    return span
 
 
 @inline

@@ -8,6 +8,7 @@ checkpoint: a value replaces one of its own kind, and an array is written where 
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
+from functools import cache
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -70,12 +71,20 @@ def _of(state: Any) -> dict[str, Any]:
 
 def names(state: Any) -> tuple[str, ...]:
     """Names of the fields of a state that a checkpoint contains."""
-    if isinstance(state, Layout):
-        return tuple(one.name for one in state.fields() if one.kept)
-    return tuple(one.name for one in fields(state))
+    kind: Any = type(state)
+    return _names_of(kind)
+
+
+@cache
+def _names_of(kind: Any) -> tuple[str, ...]:
+    if issubclass(kind, Layout):
+        return tuple(one.name for one in kind.fields() if one.kept)
+    return tuple(one.name for one in fields(kind))
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in NUMBERS:  # most are
+        return value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Layout):

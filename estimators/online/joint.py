@@ -260,11 +260,20 @@ class JointEstimator:
         To be called after a pass has written figures.
         """
         state = self.phases.state
-        if not self.state.certain or state.phase is not Phase.NORMAL or self.phases.report.doubted:
-            return None
-        if self.preprocessor.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
+        if not self.state.certain or not self._undoubted:
             return None
         return state.phase, self.state.resting, state.spectrum, self.phases.parts.validity.state.changes
+
+    def says(self, words: tuple[Phase, bool, Spectrum, int]) -> bool:
+        """Whether these are the words until the next decision, while rest and changes of states stay as they are."""
+        return self._undoubted and self.phases.state.spectrum == words[2]
+
+    @property
+    def _undoubted(self) -> bool:
+        """Whether the joint is in normal mode, and nothing but figures can say why its values may not be used."""
+        if self.phases.phase is not Phase.NORMAL or self.phases.report.doubted:
+            return False
+        return not (self.preprocessor.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons)
 
     @property
     def attends(self) -> bool:

@@ -151,7 +151,7 @@ def _waits(state: EstimatorState) -> bool:
 FORESEEN: Final = 4
 
 
-@kernel((EstimatorState,))
+@inline
 def samples_to_review(state: EstimatorState) -> int:
     """How many samples from here the next review of normal mode follows, if all rows teach; 0: that is not known."""
     learning, former, loop = state.learning, state.preprocessing.former, state.learning.loop

@@ -52,6 +52,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/causes/kinds/torque_measurement.py": ("CAUSE",),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),
+    "daq/core/batch_pass.py": ("NOTHING", "UPDATE", "DECISION", "REVIEWED"),
     "estimators/misfit/regressors.py": (
         "SPEED",
         "DIRECTION",

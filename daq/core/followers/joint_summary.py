@@ -25,6 +25,11 @@ class JointSummary:
         """Whether a summary is due at this sample (ns)."""
         return tick // EVERY != self._last
 
+    @property
+    def next_due(self) -> int:
+        """Time of a sample (ns) from which the next one is due."""
+        return (self._last + 1) * EVERY
+
     def messages(self, estimate: Estimate, tick: int, timestamp: float) -> list[tuple[bytes, bytes]]:
         """The summary where one is due, or where the status is another one than in the last.
 

@@ -10,7 +10,7 @@ are too few blocks, as behind an alarm, the last report stands.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 import numpy as np
@@ -280,26 +280,35 @@ class ModelFit:
         left = {"unexplained": 100.0 * float(self.state.left)}
         return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
 
-    def cause(self, learner: Learner, which: int, deviation: float) -> tuple[Reason, ...]:
-        """What rather than a want of motion makes a parameter's deviation as large as this; or nothing."""
-        if not self.state.left > 0.0:
-            return ()
-        rls = learner.rls
-        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.state.unexcited[which, which]
-        if noise >= MOSTLY * deviation**2:
-            return ()
-        steps = self.state.steps[which] ** 2 + self.state.places[which, which]
-        if self._steps and (self.state.lost[which, which] > 0.0 or steps >= MOSTLY * deviation**2):
-            return (self._too_coarse(),)
-        if self.state.share > 0.0:
-            return self.causes
-        if float((self.state.late[:, which] ** 2).sum()) >= MOSTLY * deviation**2:
-            return (Reason("instant_not_identifiable"),)
-        if learner.misfit[which, which] >= MOSTLY * deviation**2:
-            return (Reason("reversal_friction"),)
-        if learner.state.unmodelled[which, which] >= MOSTLY * deviation**2:  # of a torque that no row shows
-            return ()
-        return (Reason("residual_not_noise"),)
+    def cause_of(self, learner: Learner) -> Callable[[int, float], tuple[Reason, ...]]:
+        """Function of a parameter and its deviation: what rather than a want of motion makes it so large; or nothing.
+
+        It holds until the next row.
+        """
+        state, rls, left = self.state, learner.rls, learner.state
+        if not state.left > 0.0:
+            return lambda *_: ()
+        noise = rls.variance() * rls.share() * rls.covariance().diagonal() + left.unexcited.diagonal()
+        causes = self.causes if state.share > 0.0 else None
+
+        def cause(which: int, deviation: float) -> tuple[Reason, ...]:
+            most = MOSTLY * deviation**2
+            if noise[which] >= most:
+                return ()
+            steps = state.steps[which] ** 2 + state.places[which, which]
+            if self._steps and (state.lost[which, which] > 0.0 or steps >= most):
+                return (self._too_coarse(),)
+            if causes is not None:
+                return causes
+            if float((state.late[:, which] ** 2).sum()) >= most:
+                return (Reason("instant_not_identifiable"),)
+            if learner.misfit[which, which] >= most:
+                return (Reason("reversal_friction"),)
+            if left.unmodelled[which, which] >= most:  # of a torque that no row shows
+                return ()
+            return (Reason("residual_not_noise"),)
+
+        return cause
 
     def cause_of_all(self, learner: Learner) -> tuple[Reason, ...]:
         """What rather than a want of motion makes the whole prediction uncertain; or nothing."""

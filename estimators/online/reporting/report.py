@@ -1,5 +1,6 @@
 """Makes the report of an estimate, by the phase it is in."""
 
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -55,6 +56,12 @@ class EstimateReport:
         if parts.nonlinear is not None:
             self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
             self._reported = np.full(len(self._reported) + 2 * len(parts.nonlinear.eta.state.eta), np.nan)
+        end = 2 * len(self._names) + FIGURES  # views: figures are asked for fifty times a second
+        self._values, self._figures, self._row = (
+            self._reported[: self._count],
+            self._reported[:end],
+            self._reported[end:],
+        )
         self._unsure = False  # whether something but its deviation speaks against η
         self.state = ReportState(
             learnt=parts.learner.state,
@@ -85,9 +92,8 @@ class EstimateReport:
 
     def numbers(self) -> tuple[list[float], float, float]:
         """Return the last `figures`: values, deviations, error and λ in one list; measured torque; predicted torque."""
-        reported, end = self._reported, 2 * len(self._names) + FIGURES
-        predicted = reported[end:].dot(reported[: self._count]).item()
-        numbers = reported[:end].tolist()
+        predicted = self._row.dot(self._values).item()
+        numbers = self._figures.tolist()
         return numbers, numbers.pop(), predicted
 
     def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
@@ -150,9 +156,8 @@ class EstimateReport:
 def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
     """Why the prediction may not be trusted; of a start, what it does not know yet."""
     fit, learner = parts.fit, parts.learner
-    weak = parts.validity.reasons_with_causes(
-        lambda which, deviation: fit.cause(learner, which, deviation), lambda: fit.cause_of_all(learner), starting
-    )
+    of_all = partial(fit.cause_of_all, learner)
+    weak = parts.validity.reasons_with_causes(fit.cause_of(learner), of_all, starting)
     if parts.nonlinear is None:
         return (*parts.fit.reasons, *weak)
     return (*parts.nonlinear.lookback.wrong, *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)

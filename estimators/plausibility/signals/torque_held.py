@@ -44,7 +44,7 @@ class TorqueHeldState(Layout):
     """State of one stream."""
 
     torques: tuple[LastTorques, ...]
-    repeats: Flags  # (torques,) whether each says the same in some frames and not in nearly all
+    repeats: Flags  # (torques,) whether each says the same in some frames, and its changes are large
     newest: int = -1  # place of the newest block
 
 
@@ -84,20 +84,35 @@ def repeats_some(frames: FramesState, facts: Facts, state: TorqueHeldState) -> b
         for i in range(count):
             torque.values[state.newest, i] = frames.values[i + 1, place]
             changes += i > 0 and frames.values[i + 1, place] != frames.values[i, place]
-        state.repeats[number] = changes >= 2 and changes <= count / (1.0 + REPEATED)
+        repeats = changes >= 2 and changes <= count / (1.0 + REPEATED)
+        state.repeats[number] = repeats and _changes_widely(torque, state.newest)
         found = found or state.repeats[number]
     return found
 
 
+@inline
+def _changes_widely(torque: LastTorques, newest: int) -> bool:
+    """Whether a torque changes often enough, and nearly always by more than its smallest step. newest: its block."""
+    changes, smallest, before = 0, np.inf, np.nan
+    for again in range(2):
+        wide, begun = 0, False
+        for k in range(BLOCKS):
+            at = (newest + 1 + k) % BLOCKS
+            for i in range(torque.count[at]):
+                size = abs(torque.values[at, i] - before)
+                if begun and not np.isfinite(size):
+                    return False
+                if begun and size > 0.0 and again == 0:
+                    changes, smallest = changes + 1, min(smallest, size)
+                wide += begun and size >= FINE * smallest
+                before, begun = torque.values[at, i], True
+    return changes >= FEWEST and wide / changes >= NEARLY_ALL
+
+
 def _every(blocks: Sequence[Floats]) -> float | None:
-    """Frames from one change of a held torque to the next; None where it is not held. blocks: (frames,) each."""
+    """Frames from one change of a held torque to the next; None where it is not held. blocks: (frames,) of each, of a
+    torque that changes widely."""
     newest, torques = blocks[-1], np.concatenate(blocks)
-    sizes = np.abs(np.diff(torques))
-    changes = np.flatnonzero(sizes)
-    if len(changes) < FEWEST or not np.isfinite(sizes).all():
-        return None
-    if np.mean(sizes[changes] >= FINE * sizes[changes].min()) < NEARLY_ALL:
-        return None
     for part in (torques, newest):  # it may be held since just now
         ticks = np.flatnonzero(np.diff(part))
         if len(ticks) < FEWEST:

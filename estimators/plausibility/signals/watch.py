@@ -23,7 +23,7 @@ from estimators.plausibility.signals.torque_flat import FlatState, stays
 from estimators.plausibility.signals.torque_held import TorqueHeldState, repeats_some
 from estimators.reasons import Reason
 from jointwatch_numba.direct import direct
-from jointwatch_numba.layout import Flags, Layout
+from jointwatch_numba.layout import Flags, Layout, by_address
 
 #: blocks, argued: A stream is believed again after this many without a lie, a second.
 CLEAN: Final = round(1.0 / SPAN)
@@ -59,6 +59,9 @@ class WatchesState(Layout):
 
     first: int  # ns of the first block
     streams: tuple[WatchState, ...]
+    newest: int = 0  # ns on the aligner's clock, last frame of the last look
+    speaks: bool = False  # whether any validator may have something to say of it
+    looked: bool = False  # whether a look has been made that was not followed
 
 
 STATES: Final = (
@@ -93,20 +96,23 @@ class SignalWatch:
             one.block.span = self._first
         streams = [_stream(stream, aligner, roles, signals)._replace(limit=limit) for stream in aligner.streams]
         self._watched = [_WatchedStream(stream) for stream in streams]
-        self._state = WatchesState(first=self._first, streams=tuple(one.state for one in self._watched))
+        self.state = WatchesState(first=self._first, streams=tuple(one.state for one in self._watched))
 
     @property
     def due(self) -> bool:
-        """Whether a block of frames has to be looked at before another frame is taken."""
-        return _look_is_due(self._aligner)
+        """Whether a block of frames has to be looked at before another one is taken, or a look is to be followed."""
+        return self.state.looked or _look_is_due(self._aligner)
 
     def look(self) -> Look:
-        """Look at every block that is full, and make room."""
-        newest = _look(self._aligner, self._state)
+        """Look at every block that is full, and make room; or follow what the pass has looked at."""
+        state = self.state
+        if not state.looked:
+            _look(self._aligner, state)
+        state.looked = False
         for stream in self._watched:
             stream.follow()
         reasons = tuple(one.reason for one in self._watched if one.reason is not None)
-        return Look(newest + self._aligner.origin, reasons)
+        return Look(state.newest + self._aligner.origin, reasons)
 
 
 class _WatchedStream:
@@ -181,9 +187,9 @@ def _look_at(block: FrameBlock, state: WatchState) -> None:
 
 
 @kernel((AlignerState, WatchesState))
-def _look_at_full(aligner: AlignerState, watches: WatchesState) -> int:
-    """Look at every block that is full, and empty it; returns the last arrival of the newest one, ns."""
-    newest = 0
+def look_at_full(aligner: AlignerState, watches: WatchesState) -> None:
+    """Look at every block that is full, and empty it."""
+    watches.newest, watches.speaks, watches.looked = 0, False, True
     for i in range(len(watches.streams)):
         block, watch = aligner.streams[i].block, watches.streams[i]
         watch.looked = is_full(block)
@@ -193,8 +199,8 @@ def _look_at_full(aligner: AlignerState, watches: WatchesState) -> int:
         begin, end = block.arrivals[0], block.arrivals[block.count - 1]
         block.count = 0
         block.span = WHOLE if end - begin < PAUSE * WHOLE else watches.first
-        newest = max(newest, end)
-    return newest
+        watches.newest = max(watches.newest, end)
+        watches.speaks = watches.speaks or watch.any_speaks
 
 
 @inline
@@ -212,4 +218,5 @@ def _any_is_full(aligner: AlignerState) -> bool:
 
 
 _look_is_due: Final = direct(_any_is_full)
-_look: Final = direct(_look_at_full)
+_look: Final = direct(look_at_full)
+look: Final = by_address("void", AlignerState, WatchesState)  # within a kernel: `look_at_full`, by its address

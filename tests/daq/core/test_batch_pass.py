@@ -1,10 +1,14 @@
-"""In which order a turn goes on: joints with nothing to decide come before those whose pass ended before a review."""
+"""What the pass leaves to be done: who has nothing to decide comes first, and most updates are made without asking."""
 
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from daq.config.load import load
+from daq.config.sections import Config
+from daq.core.batch_pass import DECISION, NOTHING, REVIEWED, UPDATE
+from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.pipeline import Pipeline
 from drivers.reading import READING
 from estimators.conditioning.stop import REVIEW
@@ -37,9 +41,10 @@ def test_who_has_something_to_decide_goes_last() -> None:
     def seen(batch: np.ndarray, late: bool):  # type: ignore[no-untyped-def]
         turn: list[bool] = []
         stops.append(turn)
-        for index, own in through(batch, late):
-            turn.append(pipeline.joints[index].state.estimator.stop == REVIEW)
-            yield index, own
+        for index, left, own in through(batch, late):
+            turn.append(left == REVIEWED)
+            assert (left == REVIEWED) == (pipeline.joints[index].state.estimator.stop == REVIEW)
+            yield index, left, own
 
     pipeline._pass.through = seen  # type: ignore[method-assign]
     for batch in readings(6.0):
@@ -47,3 +52,51 @@ def test_who_has_something_to_decide_goes_last() -> None:
     assert all(turn == sorted(turn) for turn in stops)
     mixed = [turn for turn in stops if 0 < sum(turn) < 3]
     assert len(mixed) > 30, "each decides at the end of every block of a tenth of a second"
+
+
+def played(config: Config, seconds: float) -> tuple[list[Message], list[int]]:
+    """What a joint says that something pushes at last, and what each turn of 20 ms has left to be done."""
+    t = np.arange(round(1000 * seconds)) * 1e-3
+    chance = np.random.default_rng(3)
+    table = np.zeros((len(t), 3), READING)
+    table["time"] = START + np.round(t * 1e9).astype(np.int64)[:, None]
+    table["channel"] = np.arange(3)
+    amplitude, omega = np.array([[0.5], [0.3]]), 2 * np.pi * np.array([[0.5], [1.3]])
+    q = np.sum(amplitude * np.sin(omega * t), axis=0)
+    v = np.sum(amplitude * omega * np.cos(omega * t), axis=0)
+    a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
+    torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 5.0 * np.sin(q) + np.where(t > 0.8 * seconds + 0.035, 0.3, 0.0)
+    torque = np.round((torque + chance.normal(0.0, 0.02, len(t))) / 0.01) * 0.01
+    table["value"] = np.column_stack([q, torque, np.arange(len(t)) % 65536])
+    pipeline = Pipeline(config, boot=1)
+    messages, steps = list[Message](), list[int]()
+    through = pipeline._pass.through
+
+    def seen(batch: np.ndarray, late: bool):  # type: ignore[no-untyped-def]
+        for index, left, own in through(batch, late):
+            steps.append(left)
+            yield index, left, own
+
+    pipeline._pass.through = seen  # type: ignore[method-assign]
+    for end in range(1, len(t), 20):  # as a core takes them: up to the sample with which an interval begins
+        messages += pipeline.absorb(table[max(0, end - 20) : end].reshape(-1), 0, lambda: 0)
+    return messages, steps
+
+
+@pytest.mark.compiled
+def test_most_updates_are_made_without_asking_and_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
+    messages, steps = played(config, 40.0)
+    usual = steps[len(steps) // 2 : 3 * len(steps) // 4]
+    assert usual.count(UPDATE) + usual.count(NOTHING) > 0.7 * len(usual)
+    attend = JointPipeline._attend
+
+    def always(joint: JointPipeline) -> None:
+        attend(joint)
+        joint.beside.attended = True
+
+    monkeypatch.setattr(JointPipeline, "_attend", always)
+    asked, others = played(config, 40.0)
+    assert min(others) >= DECISION, "here each turn is seen in Python"
+    assert messages == asked
+    assert {topic for topic, _ in messages} >= {b"estimate/elbow", b"drift/elbow", b"summary/elbow", b"event/elbow"}

@@ -74,13 +74,13 @@ def config(tmp_path: Path) -> Path:
 def test_turns_together_and_one_by_one_say_the_same(
     config: Path, listened: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handled, handle = [0], JointPipeline.handle_stops
+    handled, handle = [0], JointPipeline.finish_turn
 
     def counted(self: JointPipeline, *arguments: object) -> list[Message]:
         handled[0] += 1
         return handle(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(JointPipeline, "handle_stops", counted)
+    monkeypatch.setattr(JointPipeline, "finish_turn", counted)
     said, took, left = [], [], []
     for speed in (ONE_BY_ONE, None):
         pipeline, handled[0] = Pipeline(load(config), BOOT, listened=listened), 0

@@ -64,7 +64,7 @@ def values(state: Layout) -> Iterator[Any]:
 
 def digest() -> str:
     """What two watches said and remember."""
-    told = [(found, list(values(watch._state))) for watch, found in map(looks, (256, 0))]
+    told = [(found, list(values(watch.state))) for watch, found in map(looks, (256, 0))]
     return hashlib.sha256(repr(told).encode()).hexdigest()
 
 

@@ -238,15 +238,15 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     fit.state.late[:], learner.misfit[:] = 0.0, 0.0
     fit.state.steps[:] = 0.0
     learner.state.unmodelled[:] = 0.0
-    assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
+    assert fit.cause_of(learner)(0, 1e3) == (Reason("residual_not_noise"),)
     learner.state.unmodelled[0, 0] = 1e6
-    assert fit.cause(learner, 0, 1e3) == (), "what no motion has shown is no residual"
+    assert fit.cause_of(learner)(0, 1e3) == (), "what no motion has shown is no residual"
     learner.misfit[0, 0] = 1e6
-    assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)
+    assert fit.cause_of(learner)(0, 1e3) == (Reason("reversal_friction"),)
     fit.state.late[0, 0] = 1e3
-    assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
+    assert fit.cause_of(learner)(0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.state.left = 0.0
-    assert fit.cause(learner, 0, 1e3) == ()
+    assert fit.cause_of(learner)(0, 1e3) == ()
 
 
 def test_an_elastic_drive_has_a_name() -> None:
