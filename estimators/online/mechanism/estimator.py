@@ -137,7 +137,7 @@ class MechanismEstimator:
         for _ in range(len(residual)):
             self._start.count(fastest > AT_REST)
         if starting:
-            contact.gather(residual)
+            contact.gather(residual, chunk.stiction)
         if starting and self._start.enough:
             self._start.active = False
             contact.settle()
