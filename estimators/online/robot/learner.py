@@ -115,6 +115,9 @@ class RobotLearner:
     def parameters(self) -> tuple[Floats, Floats]:
         """θ and its deviations, (p,) each, in the order of `model.names`."""
         variances = np.diag(self.covariance) + self.discrepancy.variance
+        for j, unit in enumerate(self._attribution.doubted_units):
+            own = own_terms(self._model, j)
+            variances[own] += (unit * self.bayesian.theta[own]) ** 2
         return self.theta, np.sqrt(variances)[: self._model.size]
 
     def friction(self) -> Friction:
@@ -123,6 +126,7 @@ class RobotLearner:
         torque = np.array([columns @ theta[place] for place, columns in self._reported])
         variances = [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported]
         beyond = self.discrepancy.of_friction(speeds, self._reported)
+        beyond = beyond + (self._attribution.doubted_units[:, np.newaxis] * torque) ** 2
         return Friction(speeds, torque, np.asarray(np.sqrt(np.array(variances) + beyond)))
 
     def absorb_readings(self, time: Nanoseconds, q: Floats) -> None:
