@@ -117,6 +117,7 @@ class ModelFit:
         identified, since what follows is no change of them.
         """
         state = self.state
+        state.stands = True
         clear = state.sums.special[2 * len(state.rows) :]
         before = clear.copy()
         for one in (
@@ -203,6 +204,7 @@ class ModelFit:
         noise = rls.noise[0] / rls.noise
         scores.close(state.sums.products, noise, factor, self._lags, state.behind, state.scores)
         enough = report(state, learner.state)
+        state.stands = state.stands and not enough
         if not settled:
             return
         if not enough and state.left > 0.0:
@@ -296,7 +298,7 @@ class ModelFit:
         if float((self.state.late[:, which] ** 2).sum()) >= MOSTLY * deviation**2:
             return (Reason("instant_not_identifiable"),)
         if learner.misfit[which, which] >= MOSTLY * deviation**2:
-            return (Reason("reversal_friction"),)
+            return self._reversals()
         if learner.state.unmodelled[which, which] >= MOSTLY * deviation**2:  # of a torque that no row shows
             return ()
         return (Reason("residual_not_noise"),)
@@ -318,7 +320,11 @@ class ModelFit:
             return (self._too_coarse(),)
         if state.share > 0.0:
             return self.causes
-        return (Reason("instant_not_identifiable" if most == "late" else "reversal_friction"),)
+        return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
+
+    def _reversals(self) -> tuple[Reason, ...]:
+        """That rows with or behind a reversal pull θ away; nothing where such rows were of what θ was before."""
+        return () if self.state.stands else (Reason("reversal_friction"),)
 
     def _too_coarse(self) -> Reason:
         """That an encoder's steps are too coarse."""
