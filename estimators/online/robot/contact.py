@@ -229,10 +229,16 @@ class ContactWatch:
         )
         self._follow_drift(residual.mean(axis=0))
         changes = _update_reported(
-            self.beyond & ~self.drifting, self._below, (self._quiet, self._soon), self._wait, self._rested, self.reported, fresh, over
+            self.beyond & ~self.drifting,
+            self._below,
+            (self._quiet, self._soon),
+            self._wait,
+            self._rested,
+            self.reported,
+            fresh,
+            over,
         )
         return (fresh, over) if changes else None
-
 
     def _follow_drift(self, mean: Floats) -> None:
         """Find joints whose residual has come beyond its threshold slowly; mean: (n,) of the chunk."""

@@ -328,3 +328,17 @@ def test_a_joint_that_stood_still_while_it_was_identified_has_deviations_like_an
     assert robot.learnt > 0
     assert np.isfinite(robot.parameters()[1]).all()
     assert np.isfinite(robot.friction().deviations).all()
+
+
+def test_a_unit_that_is_in_doubt_is_in_the_deviations_of_what_that_joint_alone_has() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    model, (theta, deviations), friction = robot.model, robot.parameters(), robot.friction()
+    robot._watch.attribution.doubted_units[1] = 0.1
+    own = own_terms(model, 1)
+    wanted = deviations.copy()
+    wanted[own] = np.hypot(wanted[own], 0.1 * theta[own])
+    np.testing.assert_allclose(robot.parameters()[1], wanted)
+    np.testing.assert_allclose(robot.friction().deviations[0], friction.deviations[0])
+    np.testing.assert_allclose(
+        robot.friction().deviations[1], np.hypot(friction.deviations[1], 0.1 * friction.torque[1])
+    )
