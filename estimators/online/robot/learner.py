@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.misfit.long_run import LongRun
-from estimators.misfit.unmodelled_torque import NOISE
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.torque_lag import unknown
 from estimators.models.robots.tree import PARAMETERS
@@ -53,6 +52,8 @@ LEARNT_TO: Final = 0.1
 FOLLOWED: Final = 10
 #: blocks, argued: Blocks by which a friction that keeps changing is followed late: AFTER, its own, and one for θ.
 LATE: Final = 5.0
+#: deviations, argued: Part of such a change that is taken for noise.
+NOISE: Final = 2.0
 NOTHING: Final = np.zeros((0, 0))
 #: 1, argued: Shares of the highest speed seen at which friction torque is reported.
 SPEEDS: Final = (0.1, 0.5)
