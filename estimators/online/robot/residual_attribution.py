@@ -6,6 +6,7 @@ it has been the best for as many looks as it asks for. A cause of the model's ow
 learnt; what is not of the model (a payload, a slip) holds beside it. See docs/decisions/027-findings-compete.md.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -176,7 +177,7 @@ class ResidualAttribution:
 
     def _passed(self) -> bool:
         """Whether nothing was unexplained in the last looks."""
-        return len(self._beyond) == CALM and not _large(*sum(self._beyond))
+        return len(self._beyond) == CALM and not _large(*np.sum(self._beyond, axis=0))
 
     def _open(self) -> None:
         self.open = True
@@ -355,7 +356,7 @@ def _large(excess: Floats, variance: Floats) -> bool:
 
 def torque_scale(theta: Floats, covariance: Floats) -> float:
     """Relative deviation to which links known by a prior show what the torque's unit is; (base,), (base, base)."""
-    return 1.0 / np.sqrt(max(float(theta @ np.linalg.solve(covariance, theta)), 1.0))
+    return 1.0 / math.sqrt(max(float(theta @ np.linalg.solve(covariance, theta)), 1.0))
 
 
 def pulls_of(columns: CauseColumns, found: Sequence[Floats] | None) -> Floats:
