@@ -596,7 +596,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "encoder_frozen": ReasonEntry(
         _SIGNAL,
         "the encoder of {signal} is frozen, or was just before",
-        "The position stopped, or leapt, faster than a joint with mass can, and was the same to the last bit between.",
+        "The position stopped, or leapt and moved on, faster than a joint with mass can, and was the same to the last "
+        "bit between.",
         "Check the encoder, its cable and its power. The joint starts anew after a second of sound positions.",
     ),
     "encoder_leaps": ReasonEntry(

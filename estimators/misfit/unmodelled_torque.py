@@ -36,7 +36,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.misfit.regressors import ANGLE, CAUSES
+from estimators.misfit.regressors import ANGLE, CAUSES, SPEED
 from estimators.misfit.scores import LEVEL
 from estimators.numerics.jit import inline
 from estimators.numerics.symmetric import eigen, product
@@ -98,6 +98,8 @@ def mixed(floor: Floor, relative: Floats, found: Floats) -> None:
 
 def columns_of(cause: int) -> tuple[int, int]:
     """Number of the first of a cause's misfit columns that are considered, and how many; cause: of regressors.py."""
+    if cause == SPEED:  # what grows with the square of the speed; a peak at low speed is in part Coulomb friction
+        return CAUSES.index(cause), 1
     return CAUSES.index(cause), 2 * HARMONICS if cause == ANGLE else CAUSES.count(cause)
 
 

@@ -24,7 +24,7 @@ class FitSettings(Layout):
     instant: float  # s², variance of the instant at which a torque was read
 
 
-class FitState(Layout, version=12):
+class FitState(Layout, version=13):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -61,6 +61,7 @@ class FitState(Layout, version=12):
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid
+    stands: bool = False  # whether what was reported is of rows that are forgotten, as behind an alarm
     due: int = 0  # number of the row that ends the block
     forgotten: float = 0.0  # of the learner, when the last block ended
 

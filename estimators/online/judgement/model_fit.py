@@ -117,6 +117,7 @@ class ModelFit:
         identified, since what follows is no change of them.
         """
         state = self.state
+        state.stands = True
         clear = state.sums.special[2 * len(state.rows) :]
         before = clear.copy()
         for one in (
@@ -203,6 +204,7 @@ class ModelFit:
         noise = rls.noise[0] / rls.noise
         scores.close(state.sums.products, noise, factor, self._lags, state.behind, state.scores)
         enough = report(state, learner.state)
+        state.stands = state.stands and not enough
         if not settled:
             return
         if not enough and state.left > 0.0:
@@ -303,7 +305,7 @@ class ModelFit:
             if float((state.late[:, which] ** 2).sum()) >= most:
                 return (Reason("instant_not_identifiable"),)
             if learner.misfit[which, which] >= most:
-                return (Reason("reversal_friction"),)
+                return self._reversals()
             if left.unmodelled[which, which] >= most:  # of a torque that no row shows
                 return ()
             return (Reason("residual_not_noise"),)
@@ -327,7 +329,11 @@ class ModelFit:
             return (self._too_coarse(),)
         if state.share > 0.0:
             return self.causes
-        return (Reason("instant_not_identifiable" if most == "late" else "reversal_friction"),)
+        return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
+
+    def _reversals(self) -> tuple[Reason, ...]:
+        """That rows with or behind a reversal pull θ away; nothing where such rows were of what θ was before."""
+        return () if self.state.stands else (Reason("reversal_friction"),)
 
     def _too_coarse(self) -> Reason:
         """The reason that an encoder's steps are too coarse."""

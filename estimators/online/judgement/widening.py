@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from estimators.misfit.position_error import position_error
-from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SPEED, TORQUE, columns
 from estimators.misfit.scores import products, write_covariance
 from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
 from estimators.numerics.directions import add_unidentifiable, beyond_noise, contrast, resolve
@@ -43,7 +43,7 @@ NOISE: Final = 0.1
 #: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
 LOST: Final = 10.0
 # causes of a torque that the model may lack, the first of its misfit columns, and how many they are
-CONSIDERED: Final = tuple((cause, *columns_of(cause)) for cause in (ANGLE, PLACE, ELASTIC, TORQUE, LOAD))
+CONSIDERED: Final = tuple((cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, LOAD))
 OF_ANGLE: Final = columns(turns=True)  # misfit regressors of an output whose position is an angle
 
 

@@ -51,7 +51,8 @@ class RobotChangeHandling:
     @property
     def unsettled(self) -> bool:
         """Whether something happens whose cause is not known yet, or has just ended."""
-        examined = self.findings.examined is not None or bool(self._watch.contact.reported.any())
+        contact = self._watch.contact
+        examined = self.findings.examined is not None or bool((contact.reported | contact.drifting).any())
         return examined or self.time < self._doubted  # what has happened is known within SOON
 
     def events(self) -> list[Event]:
@@ -110,10 +111,10 @@ class RobotChangeHandling:
         if verdict is not None and verdict.silent:
             if verdict.fitted.cause.name == "friction":
                 self._report_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
-            elif examined is not None:  # what looked like a contact has lasted too long for one
-                self.findings.take(self.time, verdict)
+            elif examined is not None or watch.contact.drifted[list(verdict.fitted.cause.joints)].any():
+                self.findings.take(self.time, verdict)  # what is beyond a threshold has lasted too long for a contact
                 self._add_event(verdict.fitted.cause.name, verdict.text)
-            if examined is not None and self.findings.examined is None:
+            if self.findings.examined is None and (examined is not None or watch.contact.drifted.any()):
                 watch.contact.explained()
             self._learn(verdict)
         elif verdict is not None:

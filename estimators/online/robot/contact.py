@@ -49,6 +49,13 @@ NEAR: Final = 2.0
 QUIET: Final = 0.2
 #: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
 SOON: Final = 3.0
+#: s, argued: How long ago a residual is that a present one is compared with: a push reaches its size within a second.
+EARLIER: Final = (5.0, 2.0)
+#: s, argued: Motion in that time, without which nothing is known of it: the low-passes have settled several times.
+SHOWN: Final = 0.5
+#: 1, argued: Times what a residual was EARLIER, up to which a threshold is passed by a drift: from nothing to the
+#: threshold that takes five seconds at least.
+GROWN: Final = 3.0
 #: s, argued: Time until the low-passes have forgotten a reversal at most (decision 019, point 4).
 SETTLING: Final = 0.1
 #: 1, derived: Slack that keeps a whole number of chunks whole when float64 rounds it up.
@@ -102,6 +109,12 @@ class ContactWatch:
         self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_turned`
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
+        first, last = (round(one / chunk) for one in EARLIER)
+        self._past, self._at = np.full((first, n), np.nan), 0  # of each chunk, where the joint moved; the oldest
+        self._compared, self._shown = first - last, round(SHOWN / chunk)
+        self._quickly = np.zeros(n, np.int64)  # chunks in a row beyond the threshold that no drift explains
+        self.drifting: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints beyond their thresholds, slowly
+        self.drifted: NDArray[np.bool_] = np.zeros(n, np.bool_)  # that were, since all was explained
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
         self.calm = True  # nothing is beyond
         self._nothing = np.full(n, np.nan)
@@ -116,7 +129,7 @@ class ContactWatch:
 
     def explained(self) -> None:
         """Judge all joints anew: what was beyond the threshold has found its cause."""
-        self.beyond[:], self.reported[:], self.calm = False, False, True
+        self.beyond[:], self.reported[:], self.drifted[:], self.calm = False, False, False, True
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, quick: Floats, dq: Floats) -> None:
@@ -238,10 +251,35 @@ class ContactWatch:
             self.beyond,
             self._learnt,
         )
+        self._follow_drift(residual.mean(axis=0))
         changes = _update_reported(
-            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.reported, fresh, over
+            self.beyond & ~self.drifting,
+            self._below,
+            (self._quiet, self._soon),
+            self._wait,
+            self._rested,
+            self.reported,
+            fresh,
+            over,
         )
         return (fresh, over) if changes else None
+
+    def _follow_drift(self, mean: Floats) -> None:
+        """Find joints whose residual has come beyond its threshold slowly; mean: (n,) of the chunk."""
+        past, at, chunks = self._past, self._at, len(self._past)
+        past[at] = np.where(self.moving & ~self.reported, mean, np.nan)
+        self._at = at = (at + 1) % chunks
+        new = self.beyond & ~self.reported
+        if not (self._above.any() or new.any()):
+            self._quickly[:], self.drifting[:] = 0, False
+            return
+        earlier = np.take(past, range(at, at + self._compared), axis=0, mode="wrap")
+        count = np.isfinite(earlier).sum(axis=0)
+        then = np.sign(mean) * np.nansum(earlier, axis=0) / np.maximum(count, 1)
+        slowly = (count >= self._shown) & (np.abs(mean) < GROWN * then)
+        self._quickly = np.where(slowly | (self._above == 0), 0, self._quickly + 1)
+        self.drifting = new & (self._quickly < LASTING)
+        self.drifted |= self.drifting
 
 
 Flags = NDArray[np.bool_]

@@ -48,6 +48,12 @@ SLOWLY: Final = 0.02
 LONGEST: Final = 100
 #: 1, argued: Share of a change to which it is learnt at once, where one number was found for several.
 LEARNT_TO: Final = 0.1
+#: blocks, argued: Blocks that have taught, over which a friction's rate of change is found.
+FOLLOWED: Final = 10
+#: blocks, argued: Blocks by which a friction that keeps changing is followed late: AFTER, its own, and one for θ.
+LATE: Final = 5.0
+#: deviations, argued: Part of such a change that is taken for noise.
+NOISE: Final = 2.0
 NOTHING: Final = np.zeros((0, 0))
 #: 1, argued: Shares of the highest speed seen at which friction torque is reported.
 SPEEDS: Final = (0.1, 0.5)
@@ -94,6 +100,7 @@ class RobotLearner:
         self._waiting: deque[WaitingBlock] = deque()
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
+        self._followed: deque[Floats] = deque(maxlen=FOLLOWED)  # friction before each of the last blocks that taught
         self._blocks = self.learnt = self.faults = 0  # blocks so far, that have taught, and that could not
         self.adopt()
 
@@ -115,15 +122,30 @@ class RobotLearner:
     def parameters(self) -> tuple[Floats, Floats]:
         """θ and its deviations, (p,) each, in the order of `model.names`."""
         variances = np.diag(self.covariance) + self.discrepancy.variance
+        for j, unit in enumerate(self._attribution.doubted_units):
+            own = own_terms(self._model, j)
+            variances[own] += (unit * self.bayesian.theta[own]) ** 2
         return self.theta, np.sqrt(variances)[: self._model.size]
 
     def friction(self) -> Friction:
-        """Friction of every joint at SPEEDS of the speed seen, with its deviations."""
-        speeds, theta, P = np.outer(self._reach, SPEEDS), self.bayesian.theta, self.covariance
-        torque = np.array([columns @ theta[place] for place, columns in self._reported])
-        variances = [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported]
-        beyond = self.discrepancy.of_friction(speeds, self._reported)
-        return Friction(speeds, torque, np.asarray(np.sqrt(np.array(variances) + beyond)))
+        """Friction of every joint at SPEEDS of the speed seen, with its deviations.
+
+        They hold what a torque unit in doubt does, and by how much a friction that keeps changing is followed late.
+        """
+        speeds, P, torque = np.outer(self._reach, SPEEDS), self.covariance, self._friction_torque()
+        variances = np.array(
+            [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported]
+        )
+        variances += self.discrepancy.of_friction(speeds, self._reported)
+        if len(self._followed) == FOLLOWED:
+            moved = np.maximum((torque - self._followed[0]) ** 2 - NOISE**2 * variances, 0.0)
+            variances += (LATE / FOLLOWED) ** 2 * moved
+        variances += (self._attribution.doubted_units[:, np.newaxis] * torque) ** 2
+        return Friction(speeds, torque, np.sqrt(variances))
+
+    def _friction_torque(self) -> Floats:
+        """Friction (n, k) at SPEEDS of the speed seen."""
+        return np.array([columns @ self.bayesian.theta[place] for place, columns in self._reported])
 
     def absorb_readings(self, time: Nanoseconds, q: Floats) -> None:
         """Look for the steps of the encoders in raw positions (rows, n) until they are known; time: (rows,) ns."""
@@ -172,7 +194,7 @@ class RobotLearner:
         self.discrepancy.notice(dq, np.clip(before, -most, most), y, variance, u)
         if not self._teaches:
             return False
-        weights = 1.0 / variance
+        weights, friction = 1.0 / variance, self._friction_torque()
         expected = bayesian.predicted()
         if not bayesian.absorb(X, y, weights):
             self.faults += 1
@@ -187,6 +209,7 @@ class RobotLearner:
         squares = np.minimum(r**2, LONG_CLIP * self.variance).mean(axis=0)
         self.variance += SLOWLY * (squares - self.variance)
         self.learnt += 1
+        self._followed.append(friction)
         self.adopt()
         return True
 

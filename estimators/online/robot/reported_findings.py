@@ -8,7 +8,9 @@ from estimators.base import Phase, Status
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import share_of_friction
+from estimators.online.robot.findings.causes.payload import MASS
 from estimators.online.robot.findings.competition import NOTABLE
+from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.record import Findings
 from estimators.online.robot.residual_attribution import AttributionVerdict, ResidualAttribution
 from estimators.online.robot.watch import Unexplained
@@ -49,7 +51,8 @@ class ReportedFindings(Findings):
         known = attribution.known(bare=True)
         for key, number in self.beside_model.items():
             fitted = attribution.explanation.holding.get(key)
-            if fitted is not None:
+            # a payload that is being put down: what it was is what is reported of it
+            if fitted is not None and (key != BODY or abs(float(fitted.values[0])) >= MASS):
                 self.refine(time, number, fitted.cause.words(known, fitted))
 
     def resume(self, time: int, fitted: Fitted, text: str) -> None:

@@ -20,6 +20,7 @@ from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
 from estimators.online.robot.findings.explanation import BODY, Explanation
@@ -106,12 +107,16 @@ class ResidualAttribution:
         self._usual, self._level = np.ones(n), np.ones(n)
         self._starting = True
         self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
-        self.open, self._excess, self._spread, self._marked = False, 0.0, 0.0, MARKED + 1
-        self._beyond: deque[tuple[float, float]] = deque(maxlen=CALM)  # of the last looks: excess, and its variance
+        self.open, self._marked = False, MARKED + 1
+        self._excess, self._spread = np.zeros((2, n + 1))  # faded, of each joint and of all, and its variance
+        self._beyond: deque[Floats] = deque(maxlen=CALM)  # the same of each of the last looks, (2, n + 1)
         self._over = 0  # looks in a row at whose end nothing is unexplained
         self._troubled = 0  # looks since what is held beside the model explained all, or since the first
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
         self.standing: Standing | None = None
+        self.doubted_units = np.zeros(n)
+        """(n,) relative deviation of each joint's torque unit, by a change that friction has been taught instead."""
+        self._other_units = np.zeros((2, n))  # looks in a row in which another unit explains as much; the largest then
 
     @property
     def payload(self) -> Payload:
@@ -146,10 +151,9 @@ class ResidualAttribution:
         usual = float((rows.there[-len(late) :].sum(axis=0) / self._correlation).sum())
         self._lasts = float(((late**2).sum(axis=0) / units).sum()) > LASTING * usual
         self._over = 0 if self._lasts else self._over + 1
-        rows_alike = float((rows.there.sum(axis=0) / self._correlation).sum())
-        beyond = float(((rows.u**2).sum(axis=0) / units).sum()) - rows_alike
-        self._excess, self._spread = FADE * self._excess + beyond, FADE**2 * self._spread + 2.0 * rows_alike
-        self._beyond.append((beyond, 2.0 * rows_alike))
+        alike = rows.there.sum(axis=0) / self._correlation
+        beyond = (rows.u**2).sum(axis=0) / units - alike
+        self._add(np.append(beyond, beyond.sum()), 2.0 * np.append(alike, alike.sum()))
         self._marked += 1
         self._troubled = 0 if self.explanation.holding and self._passed() else self._troubled + 1
         self._recent.append(rows)
@@ -160,10 +164,20 @@ class ResidualAttribution:
         elif self.open:
             self.looks.absorb(self._summed(rows))
 
+    def _add(self, beyond: Floats, variance: Floats) -> None:
+        """Add what of a look is beyond the usual, (n + 1,) of each joint and of all.
+
+        Where a joint's is less than usual it counts from there on: a usual residual that is too large, of this joint or
+        of another, would hide for long what happens to one.
+        """
+        self._beyond.append(np.array((beyond, variance)))
+        self._excess, self._spread = FADE * self._excess + beyond, FADE**2 * self._spread + variance
+        less = self._excess[:-1] <= 0.0
+        self._excess[:-1][less], self._spread[:-1][less] = 0.0, 0.0
+
     def _passed(self) -> bool:
         """Whether nothing was unexplained in the last looks."""
-        excess, spread = (sum(parts) for parts in zip(*self._beyond, strict=True))
-        return len(self._beyond) == CALM and not _large(excess, spread)
+        return len(self._beyond) == CALM and not _large(*np.sum(self._beyond, axis=0))
 
     def _open(self) -> None:
         self.open = True
@@ -174,7 +188,7 @@ class ResidualAttribution:
     def _close(self) -> None:
         self.looks.clear()
         self.open, self.standing = False, None
-        self._excess = self._spread = 0.0
+        self._excess[:] = self._spread[:] = 0.0
 
     def _summed(self, rows: LookRows) -> Sums:
         columns, count = self.columns, len(rows.u)
@@ -219,6 +233,7 @@ class ResidualAttribution:
         psi[self.columns.theta] = self.theta
         self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
         standing = self.standing
+        self._doubt_units(standing)
         if standing is None or not standing.decided:
             self._suspect, self._times = ("", ()), 0
             return None
@@ -236,10 +251,29 @@ class ResidualAttribution:
             return None  # the first of these looks may hold the change itself
         return self._decide(known, best, standing.window.looks, silent)
 
+    def _doubt_units(self, standing: Standing | None) -> None:
+        """Note by how much the unit of a joint's torque may have changed where that is too small to be a finding.
+
+        The joint's friction is taught what the rest of its torque does not contradict, and nobody knows which it was.
+        """
+        looks, largest = self._other_units
+        suspects = {}
+        if standing is not None and standing.certain and not standing.notable and not self._starting:
+            suspects = {one.cause.joints[0]: one for one in standing.rivals if isinstance(one.cause, TorqueConstant)}
+        for j in range(len(looks)):
+            if j not in suspects:
+                looks[j] = largest[j] = 0.0
+                continue
+            looks[j] += 1.0
+            largest[j] = max(largest[j], abs(float(suspects[j].values[0])))
+            if looks[j] >= suspects[j].cause.looks:
+                self.doubted_units[j] = max(self.doubted_units[j], largest[j])
+
     def _decide(self, known: RobotKnowledge, best: Fitted, looks: int, silent: bool) -> AttributionVerdict:
         text, ends = best.cause.words(known, best), False
         self.looks.only(looks)
-        self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
+        self._suspect, self._times = ("", ()), 0
+        self._excess[:] = self._spread[:] = 0.0
         if best.cause.name in BESIDE_MODEL:
             if isinstance(best.cause, PayloadCause) and is_gone(known, best.values):
                 ends = True
@@ -299,7 +333,8 @@ class ResidualAttribution:
         self.looks.clear()
         self._recent.clear()
         self.open = bool(self.explanation.holding)
-        self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
+        self._suspect, self._times = ("", ()), 0
+        self._excess[:] = self._spread[:] = 0.0
         self.standing = None
 
 
@@ -314,9 +349,9 @@ def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, unit: float) 
     return Sums(G, d, squares, np.zeros(columns.n), np.zeros(columns.size))
 
 
-def _large(excess: float, variance: float) -> bool:
-    """Whether weighted squares beyond the usual may be a finding, and are not chance."""
-    return excess > max(2.0 * CERTAIN, CHANCE * math.sqrt(variance))
+def _large(excess: Floats, variance: Floats) -> bool:
+    """Whether any of these weighted squares beyond the usual may be a finding, and is not chance; of any shape."""
+    return bool((excess > np.maximum(2.0 * CERTAIN, CHANCE * np.sqrt(variance))).any())
 
 
 def torque_scale(theta: Floats, covariance: Floats) -> float:

@@ -2,8 +2,9 @@
 
 A joint has mass. From frame to frame its speed changes by no more than it ever does, which the largest second
 difference of its position shows. An encoder that stops from an increment that is twice as large, and stays the same for
-a while, or one that leaps that far after it has been the same, was frozen. At a low rate, or where steps of the encoder
-are as large as increments, the bound is wide and nothing is said.
+a while, or one that leaps that far after it has been the same and moves on, was frozen. One that leaps from rest to
+rest has slipped: it was the same before and behind, as it is where a joint rests. At a low rate, or where steps of the
+encoder are as large as increments, the bound is wide and nothing is said.
 """
 
 from typing import Final
@@ -48,6 +49,8 @@ class FrozenState(Layout):
     run: int = 0  # frames for which it has been the same, up to the last one
     speed: float = 0.0  # a frame, before them
     frozen: bool = False  # whether that stop was none of the joint's
+    rested: bool = False  # whether it rested before it moved last, and has not been the same for long since
+    slipped: bool = False  # whether it has leapt from rest to rest in the last frames
 
 
 class FreezingState(Layout):
@@ -55,6 +58,7 @@ class FreezingState(Layout):
 
     fewest: int  # frames for which a frozen encoder says the same
     encoders: tuple[FrozenState, ...]
+    froze: bool = False  # whether any was frozen in the last frames
 
 
 class FreezingValidator:
@@ -69,13 +73,14 @@ class FreezingValidator:
 
     def reason(self, _: StreamFrames) -> Reason:
         """See Validator."""
-        return Reason("encoder_frozen", None, {}, self._words)
+        return Reason("encoder_frozen" if self.state.froze else "encoder_leaps", None, {}, self._words)
 
 
 @inline
 def freezes(frames: FramesState, facts: Facts, state: FreezingState) -> bool:
-    """Whether an encoder was frozen in these frames."""
-    apart, found = _apart(frames.arrivals[: frames.count], frames.grown, facts.period), False
+    """Whether an encoder was frozen in these frames, or leapt from rest to rest."""
+    apart, slipped = _apart(frames.arrivals[: frames.count], frames.grown, facts.period), False
+    state.froze = False
     for number in range(len(state.encoders)):
         encoder = state.encoders[number]
         frozen, bound = _frozen(
@@ -84,8 +89,8 @@ def freezes(frames: FramesState, facts: Facts, state: FreezingState) -> bool:
         )  # fmt: skip
         if bound >= 0.0:
             note(bound, encoder.bounds)
-        found = found or frozen
-    return found
+        state.froze, slipped = state.froze or frozen, slipped or encoder.slipped
+    return state.froze or slipped
 
 
 @inline
@@ -107,7 +112,7 @@ def _frozen(
     before: the largest change of speed in earlier blocks.
     """
     speeds = np.abs(moved(values, place, wrap)) / apart
-    count, finite = len(speeds), True
+    count, finite, rests, state.rested, state.slipped = len(speeds), True, state.rested, False, False
     for i in range(count):
         finite = finite and np.isfinite(speeds[i])
     if count < FEWEST or not finite:
@@ -137,19 +142,22 @@ def _frozen(
     for one in range(stops):
         still = ends[one] - begins[one] - 1 + (run if one == 0 else 0)
         if still < fewest:  # it may go on
+            state.rested, rests = rests and ends[one] == count, False
             continue
         speed = state.speed if one == 0 else speeds[begins[one]]
         judged = one == 0 and run >= fewest  # in a block before
-        frozen = was_frozen if judged else speed > limit
-        leapt = ends[one] < count and speeds[min(ends[one], count - 1)] > limit
-        was_frozen = frozen and ends[one] == count
-        found = found or frozen or leapt
+        slips = rests and speed > limit
+        frozen = was_frozen if judged else speed > limit and not slips
+        moves_on = ends[one] + 1 >= count or speeds[min(ends[one] + 1, count - 1)] > 0.0
+        leapt = ends[one] < count and speeds[min(ends[one], count - 1)] > limit and moves_on
+        was_frozen, rests = frozen and ends[one] == count, not frozen
+        found, state.slipped = found or frozen or leapt, state.slipped or slips
     still = count - begins[stops - 1] - 1 + (run if stops == 1 else 0)
     state.frozen, state.run = was_frozen, still
     if stops > 1:
         state.speed = speeds[begins[stops - 1]]
-    if found:
-        return True, -1.0
+    if found or state.slipped:
+        return found, -1.0
     last = max(0, moving[len(moving) - 1] - 1) if len(moving) > 0 and still < fewest else len(changes)
     largest = 0.0
     for i in range(last):

@@ -30,8 +30,6 @@ COVERED: Final = 90.0  # % of the looks in which a mass is inside two deviations
 NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
     "torque constant": {
         "one cause": "of a joint whose torque is mostly friction, its torque constant and its friction explain as much",
-        "lies": "of such a joint, its friction is told as its torque is, a tenth too large: the rest of a tenth of its "
-        "torque is a quarter of the usual residual",
     },
     "push": {"one cause": "on a joint that moves one way meanwhile, a push and friction explain as much"},
     "viscous -40 % in 40 s": {

@@ -8,6 +8,7 @@ from estimators.reasons import Reason
 from tests.support.signals.lies import FAULTS, LIES
 from tests.support.signals.lying_signals import (
     ONSET,
+    RATE,
     LyingSignal,
     cases,
     configuration,
@@ -22,6 +23,7 @@ from tests.support.signals.lying_signals import (
 pytestmark = pytest.mark.compiled
 LONGEST = 3.0  # s for which a signal may lie, or a joint say nothing
 NAMED = 2.0  # s within which a lie has its name
+SLIP = 0.02  # rad
 
 
 def named(case: tuple[LyingSignal, bool, bool]) -> str:
@@ -129,3 +131,22 @@ def test_an_encoder_that_freezes_at_rest_leaves_the_values_from_before() -> None
     assert {one["health"]["status"] for one in behind} == {"held"}
     assert {reason["code"] for one in behind for reason in one["health"]["reasons"]} == {"at_standstill"}
     assert not any(wrong(one) for one in behind)
+
+
+@pytest.mark.parametrize("after", [1.5, 1.6, 1.9])
+def test_an_encoder_that_slips_at_rest_leaps_and_was_not_frozen(after: float) -> None:
+    """Whichever frame of a block it slips in: it is still before and behind."""
+    table = resting(24.0, ONSET, ONSET + 3.0, 0.0, frozen=False)
+    table["value"][round((ONSET + after) * RATE) :, 0] += SLIP
+    said = play(configuration(), table)
+    faulted = [one for one in said if one["health"]["status"] == "faulted"]
+    assert faulted[0]["said"] - ONSET - after < NAMED
+    assert {reason["code"] for one in faulted for reason in one["health"]["reasons"]} == {"encoder_leaps"}
+
+
+def test_an_encoder_that_froze_at_rest_is_named_where_it_comes_back_in_motion() -> None:
+    table, back = resting(24.0, ONSET, ONSET + 2.0, 0.0, frozen=False), round((ONSET + 3.5) * RATE)
+    rest = round((ONSET + 1.5) * RATE)
+    table["value"][rest:back, 0] = table["value"][rest, 0]
+    faulted = [one for one in play(configuration(), table) if one["health"]["status"] == "faulted"]
+    assert {reason["code"] for one in faulted for reason in one["health"]["reasons"]} == {"encoder_frozen"}

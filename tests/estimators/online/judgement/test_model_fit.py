@@ -243,6 +243,8 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     assert fit.cause_of(learner)(0, 1e3) == (), "what no motion has shown is no residual"
     learner.misfit[0, 0] = 1e6
     assert fit.cause_of(learner)(0, 1e3) == (Reason("reversal_friction"),)
+    fit.begin(parts.history.total)
+    assert fit.cause_of(learner)(0, 1e3) == (), "rows from before an alarm pulled at what θ was then"
     fit.state.late[0, 0] = 1e3
     assert fit.cause_of(learner)(0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.state.left = 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SPEED, TORQUE, columns
 from estimators.misfit.unmodelled_torque import HARMONICS, SHARE, unmodelled_torque
 from estimators.online.judgement import block_end, step_effects
 from estimators.online.judgement.fit_state import FitSettings, FitState
@@ -108,8 +108,9 @@ def considered(
     seen, prior = whole - (1.0 - SHARE) * fit.late.T @ fit.late, np.zeros((P, P))
     for output in range(rls.m):
         gram = judged.gram[output] + np.tril(judged.gram[output], -1).T
-        for cause in (ANGLE, PLACE, ELASTIC, TORQUE, LOAD):
-            first, count = CAUSES.index(cause), 2 * HARMONICS if cause == ANGLE else CAUSES.count(cause)
+        for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, LOAD):
+            counts = {SPEED: 1, ANGLE: 2 * HARMONICS}  # of the others all
+            first, count = CAUSES.index(cause), counts.get(cause, CAUSES.count(cause))
             raw = [*range(P), *(2 * P - 1 + first + np.arange(count)), len(gram) - 1]
             among = [*range(P), *(P + output * OWN + first + np.arange(count))]
             most = np.sqrt(gram[-1, -1] / fit.rows[output])

@@ -102,6 +102,32 @@ def test_what_looked_like_a_contact_and_has_lasted_is_another_zero_however_small
     assert (other.events(), len(other.findings()), before) == ([], 0, 1), "without one it is learnt in silence"
 
 
+def test_a_torque_that_has_drifted_beyond_a_threshold_is_examined_and_reported_as_another_zero() -> None:
+    one = robot()
+    one._watch.contact.drifting[1] = one._watch.contact.drifted[1] = True
+    assert one._changes.unsettled, "what is beyond a threshold may not be trusted"
+    verdict = found(one, 0.05, False)._replace(silent=True)
+    one._changes.follow([], verdict, True)
+    assert [event.kind for event in one.events()] == ["offset"]
+    [finding] = one.findings()
+    assert (finding.cause, finding.joints) == ("offset", ("swing",))
+    assert not one._watch.contact.drifted.any()
+
+
+@pytest.mark.parametrize(("mass", "text"), [(1.0, "about 1 kg"), (0.01, "about 2 kg")])
+def test_a_payload_that_is_put_down_is_reported_as_it_was_carried(mass: float, text: str) -> None:
+    """While its end is not certain, what is left of it is nothing that anybody would weigh."""
+    one = robot()
+    attribution, findings, known = one._watch.attribution, one._findings, one._watch.attribution.known()
+    cause, values = PayloadCause(), np.append(mass, np.zeros(9))
+    findings.beside_model["payload", ()] = findings.decide(
+        0, "payload", (), "a payload of about 2 kg is carried", False
+    )
+    attribution.explanation.hold(Fitted(cause, values, 1e-4 * np.eye(10), 20.0, cause.moves(known)))
+    findings.follow(1, attribution)
+    assert text in findings.every[-1].text
+
+
 def test_a_minute_later_or_where_nothing_was_learnt_they_are_one() -> None:
     one = robot()
     learnt(one, 0.5 / 3.0)

@@ -44,6 +44,18 @@ def test_it_is_over_when_it_has_been_well_below_the_threshold_for_a_while() -> N
     assert one.calm
 
 
+def test_what_comes_beyond_a_threshold_over_seconds_is_no_contact_and_a_push_on_top_of_it_is() -> None:
+    one = watch()
+    drift = np.linspace(0.0, 2.0, 800).tolist()  # beyond the threshold after six seconds
+    assert not any(seen(one, drift))
+    assert one.drifting[0]
+    assert not one.calm, "such rows teach nothing"
+    assert seen(one, [6.0] * 4) == [0, 0, 1, 0]
+    assert not one.drifting[0]
+    quick = watch()
+    assert 1 in seen(quick, np.linspace(0.0, 2.0, 200).tolist()), "nobody's zero drifts so fast"
+
+
 @pytest.mark.parametrize(("pause", "waits"), [(400, [20] * 6), (0, [20, 40, 80, 160, 300, 300])])
 def test_one_that_comes_back_within_three_seconds_is_waited_for_longer_each_time(pause: int, waits: list[int]) -> None:
     one = watch()

@@ -16,7 +16,7 @@ from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.steady_torque import Offset
 from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.online.robot.findings.friction_terms import own_terms
-from estimators.online.robot.learner import AFTER, FRICTION_MEMORY, _bayesian
+from estimators.online.robot.learner import AFTER, FOLLOWED, FRICTION_MEMORY, _bayesian
 from estimators.online.robot.prediction import Prediction
 from estimators.quantities import Floats
 from estimators.recursive.kernel import LONG_CLIP
@@ -328,3 +328,32 @@ def test_a_joint_that_stood_still_while_it_was_identified_has_deviations_like_an
     assert robot.learnt > 0
     assert np.isfinite(robot.parameters()[1]).all()
     assert np.isfinite(robot.friction().deviations).all()
+
+
+def test_a_unit_that_is_in_doubt_is_in_the_deviations_of_what_that_joint_alone_has() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    model, (theta, deviations), friction = robot.model, robot.parameters(), robot.friction()
+    robot._watch.attribution.doubted_units[1] = 0.1
+    own = own_terms(model, 1)
+    wanted = deviations.copy()
+    wanted[own] = np.hypot(wanted[own], 0.1 * theta[own])
+    np.testing.assert_allclose(robot.parameters()[1], wanted)
+    np.testing.assert_allclose(robot.friction().deviations[0], friction.deviations[0])
+    np.testing.assert_allclose(
+        robot.friction().deviations[1], np.hypot(friction.deviations[1], 0.1 * friction.torque[1])
+    )
+
+
+def test_friction_that_keeps_changing_is_said_to_be_followed_late_by_half_of_what_it_has_changed() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    before, followed = robot.friction(), robot._learner._followed
+    by = np.array([[1.0], [0.0]])
+    followed.extend([before.torque - by] * (FOLLOWED - 1))
+    np.testing.assert_array_equal(robot.friction().deviations, before.deviations)
+    followed.append(before.torque)
+    late = 0.25 * np.maximum(by**2 - 4.0 * before.deviations**2, 0.0)
+    assert late[0].min() > 0.0 == late[1].max()
+    np.testing.assert_allclose(robot.friction().deviations, np.sqrt(before.deviations**2 + late))
+    moves = motion(9.0)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, torque(moves))
+    assert np.any(followed[-1] != before.torque), "the last block that taught"

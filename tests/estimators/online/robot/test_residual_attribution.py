@@ -54,7 +54,7 @@ class Looks:
 
     def look(
         self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE,
-        lasts: int = ROWS, moves: Floats | None = None,
+        lasts: int = ROWS, moves: Floats | None = None, gain: float = 0.0,
     ) -> AttributionVerdict | None:  # fmt: skip
         """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it.
 
@@ -74,6 +74,7 @@ class Looks:
         if load is not None:
             extra[:lasts] += (Y @ load)[:lasts]
         extra[:, 1] += friction * X[:, 1, own] @ theta[own] + steady
+        extra[:, 1] += gain * X[:, 1] @ theta
         torque = X @ theta + extra
         u = extra - Y @ self.causes.explanation.carried
         there = np.ones((ROWS, N)) * (np.ones(N) if moves is None else moves)
@@ -104,6 +105,26 @@ def test_one_look_far_beyond_opens_a_competition_however_quiet_it_was_before() -
         looks.look(noise=noise * NOISE)
         assert looks.causes.open is opens
         assert looks.causes.known().looks == 2 * opens, "it rests on the look before, too, in which a change may begin"
+
+
+def test_what_happens_to_one_joint_is_not_hidden_by_the_usual_residual_of_others() -> None:
+    """Of 12.5 rows that count, others leave next to nothing; this one 22 a look, 9 more than usual."""
+    looks = Looks()
+    looks.told(40, noise=0.1 * NOISE)
+    looks.told(2, noise=0.1 * NOISE, steady=1.32 * NOISE)
+    assert not looks.causes.open, "yet it may be chance"
+    looks.told(1, noise=0.1 * NOISE, steady=1.32 * NOISE)
+    assert looks.causes.open
+
+
+def test_a_torque_constant_that_is_too_small_a_finding_leaves_the_unit_of_its_torque_in_doubt() -> None:
+    looks, gain = Looks(), 0.02
+    looks.told(20)
+    assert looks.told(3, gain=gain) == [None] * 3
+    assert not looks.causes.doubted_units.any()
+    assert looks.told(6, gain=gain) == [None] * 6
+    assert looks.causes.doubted_units[1] == pytest.approx(gain, rel=0.4)
+    assert not looks.causes.doubted_units[[0, 2]].any()
 
 
 @pytest.mark.parametrize(("beyond", "opens"), [(20.5, False), (20.7, True)])
