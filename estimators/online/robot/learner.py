@@ -218,11 +218,16 @@ class RobotLearner:
         restored = theta.copy()
         restored[place] = self.bayesian.theta[place]
         self.bayesian.begin(restored, self.bayesian.covariance)
+        self._followed.clear()
         self.drop_waiting()
 
     def change(self, place: NDArray[np.int64], change: Floats, covariance: Floats) -> None:
         """Move parameters at these places, whose friction has changed, and forget how uncertain they were."""
+        before = self._friction_torque()
         self.bayesian.move(place, change, covariance)
+        found = self._friction_torque() - before  # at once, so it is not followed late
+        for friction in self._followed:
+            friction += found
         self.quantiser.forget(place)
         self.discrepancy.forget(place)
         self._process_noise.known(place)
