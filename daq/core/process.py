@@ -29,6 +29,7 @@ from daq.stream.channel import CoreReceiver, DriverLink
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, RecordedClock, Transcript
 from daq.stream.update import REFITS, Liveliness, Message
+from drivers.clock import unix_offset
 
 #: ns, argued: Time between two reports of the totals.
 STATUS_EVERY: Final = 500_000_000
@@ -114,7 +115,7 @@ class CoreProcess:
         if going and not len(readings) and now < self._check_due:
             return
         self._check_due = now + IDLE_EVERY
-        epoch = time.time_ns() - now
+        epoch = unix_offset()
         finished = [] if self._refits is None else self._refits.release_finished()
         finished += self._looks.release_finished()
         clock = RecordedClock()

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.base import LinkError
+from drivers.clock import unix_offset
 from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
@@ -214,6 +215,6 @@ def on_monotonic(stamps: NDArray[np.int64], arrived: NDArray[np.int64], empty: i
     stamps: ns, CLOCK_REALTIME; arrived: ns, CLOCK_MONOTONIC, when the frame was in our hands; empty: ns, when none was
     waiting.
     """
-    times = stamps - (time.time_ns() - time.monotonic_ns())
+    times = stamps - unix_offset()
     believable = (times >= empty - _SLACK) & (times <= arrived + _SLACK)
     return np.where(believable, np.minimum(times, arrived), arrived)

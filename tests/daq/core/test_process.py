@@ -291,7 +291,7 @@ class Core:
         self.clock, self.receiver = clock, Arriving()
         self.sent: list[tuple[str, dict[str, Any]]] = []
         self._topic = b""
-        for module in ("daq.core.process", "daq.stream.transcript"):
+        for module in ("daq.core.process", "daq.stream.transcript", "drivers.clock"):
             monkeypatch.setattr(f"{module}.time", clock)
         monkeypatch.setattr("daq.core.process.open_publisher", lambda *_: self)
         template = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
