@@ -73,10 +73,13 @@ def _stamp(text, place, end):  # type: ignore[no-untyped-def]
     time *= unit
     if place < end and text[place] == 46:
         place += 1
+        fraction = np.int64(0)
         while place < end and 48 <= text[place] <= 57:
-            unit //= 10
-            time += unit * (np.int64(text[place]) - 48)
+            if unit > 1:
+                fraction = 10 * fraction + text[place] - 48
+                unit //= 10
             place += 1
+        time += fraction * unit
     if place >= end or text[place] != 41:
         return time, -1
     return time, place + 1
@@ -89,11 +92,13 @@ def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
     while True:
         if blanks:
             place = _spaces(text, place, end)
-        if place >= end or _NUMBER[text[place]] < 0:
+        high = _NUMBER[text[place]] if place < end else -1
+        if high < 0:
             return count, place
-        if place + 1 >= end or _NUMBER[text[place + 1]] < 0 or count == WIDTH:
+        low = _NUMBER[text[place + 1]] if place + 1 < end else -1
+        if low < 0 or count == WIDTH:
             return -1, place
-        payload[count] = _NUMBER[text[place]] << 4 | _NUMBER[text[place + 1]]
+        payload[count] = high << 4 | low
         count += 1
         place += 2
 

@@ -1,7 +1,10 @@
 """`jointwatch export RECORDING…`: writes messages and readings as tables in CSV or Parquet."""
 
 import argparse
+import contextlib
+import gc
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +13,7 @@ import numpy as np
 from daq.commands.codes import EXIT_INTERRUPTED, fail, tell_break
 from daq.commands.progress import Progress
 from daq.commands.recordings.only_ours import of_another_program
+from daq.commands.recordings.table_beside import TableBeside
 from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table, repeated
 from daq.config.routes import routes
 from daq.config.sections import Config
@@ -50,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         if wrong := of_another_program("export", files):
             return fail(wrong)
-        with Progress("export") as progress:
+        with TableBeside() as beside, Progress("export") as progress, _without_collections():
             progress.stage("writing tables", sum(file.stat().st_size for file in files), "B")
-            paths, breaks = export(files, folder, options.to)
+            paths, breaks = export(files, folder, options.to, beside)
         for path in paths:
             print(path)
         for words in breaks:
@@ -66,10 +70,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def export(files: Sequence[Path], folder: Path, kind: str) -> tuple[list[Path], list[str]]:
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """A block without the collector: a recording's messages have no cycles, and looking for some takes a fourteenth."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def export(files: Sequence[Path], folder: Path, kind: str, beside: TableBeside) -> tuple[list[Path], list[str]]:
     """Tables estimate.JOINT, residual.JOINT, drift.JOINT, event and readings; and where recordings break off, in words.
 
-    files: consecutive recordings. kind: of FORMATS. Raises RecordingError, ExportError, OSError.
+    files: consecutive recordings. kind: of FORMATS. beside: writes the readings, which are most of the bytes. Raises
+    RecordingError, ExportError, OSError.
     """
     configs = [configuration(file) for file in files]
     if any(config.joints != configs[0].joints for config in configs):
@@ -79,15 +94,14 @@ def export(files: Sequence[Path], folder: Path, kind: str) -> tuple[list[Path], 
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[Path, Table] = {}
     breaks: list[str] = []
-    try:
+    with contextlib.ExitStack() as opened:  # which closes all of them where one cannot be closed
         for name, columns in _gathered(files, configs[0], breaks):
             path = folder / f"{name}.{kind}"
             if path not in tables:
-                tables[path] = FORMATS[kind](path, list(columns))
+                make = partial(beside.open, kind) if name == "readings" else FORMATS[kind]
+                tables[path] = make(path, list(columns))
+                opened.callback(tables[path].close)
             tables[path].add(columns)
-    finally:
-        for table in tables.values():
-            table.close()
     return sorted(tables), breaks
 
 

@@ -119,6 +119,14 @@ def test_a_folder_that_cannot_be_written_is_said(
     assert capsys.readouterr().err == f"jointwatch: {tmp_path / 'file' / 'out'}: Not a directory\n"
 
 
+def test_a_disk_that_is_full_of_readings_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], recording: Path
+) -> None:
+    (tmp_path / "readings.csv").symlink_to("/dev/full")
+    assert main(["export", str(recording), "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"jointwatch: {tmp_path}: No space left on device\n"
+
+
 def test_parquet_without_pyarrow_says_what_to_install(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
