@@ -50,7 +50,7 @@ def turns(
     begin = time.monotonic()
     together = speed is None and not pipeline.of_all_joints
     for batch in _sliced(source, SLICE * TURNS if together else SLICE):
-        ends = _ends(batch["time"] // SLICE)
+        ends = _ends(batch, SLICE)
         now, messages = int(batch["time"][ends[0] - 1]), list[Message]()
         if played.readings:
             for silent in range(played.last + SILENCE, min(now, played.last + LONGEST_SILENCE * SILENCE), SILENCE):
@@ -74,17 +74,23 @@ def _sliced(source: Iterator[Batch], span: int) -> Iterator[Batch]:
         if isinstance(part, Exception):
             yield from [rest] if len(rest) else []
             raise part
-        rest = np.concatenate([rest, part])
-        pieces = np.split(rest, _ends(rest["time"] // span)[:-1])
+        if not len(part):
+            continue
+        pieces = np.split(part, _ends(part, span)[:-1])
+        if len(rest) and rest["time"][-1] // span == part["time"][0] // span:
+            pieces[0] = np.concatenate([rest, pieces[0]])
+        elif len(rest):
+            yield rest
         yield from pieces[:-1]
         rest = pieces[-1]
     if len(rest):
         yield rest
 
 
-def _ends(slots: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of the reading behind each of the parts with one slot (readings,); of none, one part without any."""
-    return np.append(np.flatnonzero(np.diff(slots)) + 1, len(slots))
+def _ends(readings: Batch, span: int) -> NDArray[np.int64]:
+    """Number of the reading behind each of the parts that lie in one slice of `span` ns; of none, one part without any."""
+    slices = np.ascontiguousarray(readings["time"]) // span
+    return np.append(np.flatnonzero(slices[1:] != slices[:-1]) + 1, len(slices))
 
 
 def _to_the_end(source: Iterator[Batch]) -> Iterator[Batch | Exception]:
