@@ -9,7 +9,6 @@ nothing is compiled twice.
 import contextlib
 import fcntl
 import functools
-import gc
 import hashlib
 import importlib
 import os
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from daq.processes.carried_kernels import brought_along, misfit
-from daq.processes.child import Child
+from daq.processes.child import Child, without_collections
 from daq.processes.logs import log
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
@@ -216,6 +215,7 @@ def _edition() -> str:
     return hashlib.blake2b(environment.encode(), digest_size=12).hexdigest()
 
 
+@without_collections()
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
     for shared in ("pydantic", "scipy.optimize"):  # what the children share is loaded here, once,
@@ -230,7 +230,7 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
         job = next(ready, None) if len(running) < (os.cpu_count() or 1) else None
         if job is not None:
             waiting.remove(job)
-            running[Child("compile", partial(_import_afresh, job)).pid] = job, time.monotonic()
+            running[Child("compile", partial(_import, job)).pid] = job, time.monotonic()
             continue
         pid, status, used = os.wait4(-1, 0)
         job, began = running.pop(pid)
@@ -242,12 +242,6 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
         took = f"{clock:.1f} s, {own:.1f} s of processor time" if status == 0 else "failed"
         say(f"{len(done):3} of {len(wanted)}  {min(job)} {took}")
     return int(failed)
-
-
-def _import_afresh(job: Job) -> int:
-    """Compile a job's kernels in a process of its own, which ends before garbage is worth a tenth of its time."""
-    gc.disable()
-    return _import(job)
 
 
 def _import(job: Job) -> int:

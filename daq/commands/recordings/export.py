@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import gc
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from daq.commands.recordings.table_beside import TableBeside
 from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table, repeated
 from daq.config.routes import routes
 from daq.config.sections import Config
+from daq.processes.child import without_collections
 from daq.recording.reader import RecordingError, Said, configuration, contents
 from daq.stream.reasons import in_words
 from daq.stream.schema import WINDOW
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if wrong := of_another_program("export", files):
             return fail(wrong)
-        with TableBeside() as beside, Progress("export") as progress, _without_collections():
+        with without_collections(), TableBeside() as beside, Progress("export") as progress:  # messages have no cycles
             progress.stage("writing tables", sum(file.stat().st_size for file in files), "B")
             paths, breaks = export(files, folder, options.to, beside)
         for path in paths:
@@ -68,16 +68,6 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         return fail(f"{error.filename or folder}: {error.strerror}")
     return 0
-
-
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """A block without the collector: a recording's messages have no cycles, and looking for some takes a fourteenth."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def export(files: Sequence[Path], folder: Path, kind: str, beside: TableBeside) -> tuple[list[Path], list[str]]:

@@ -1,6 +1,5 @@
 """A table that a process of its own writes: making text of readings is a third of an export, and reads no recording."""
 
-import gc
 import signal
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, Pipe
@@ -67,7 +66,6 @@ class TableBeside:
 
 def _write(orders: "Connection[Any, Any]", answers: "Connection[Any, Any]") -> int:
     """Write what is ordered, in a process of its own; returns its exit code."""
-    gc.disable()  # tables have no cycles
     table: Table | None = None
     try:
         while (order := orders.recv()) is not None:
