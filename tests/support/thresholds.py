@@ -44,12 +44,10 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/thresholds.py": ("ENDLESS", "NEVER"),
     "estimators/alignment/clock_state.py": ("OUT_OF_ORDER", "PLACED", "LATE", "SETTLING"),
     "estimators/alignment/resampler.py": ("COUNTER_BIT",),
-    "estimators/causes/kinds/belt_slack.py": ("CAUSE",),
-    "estimators/causes/kinds/encoder_eccentricity.py": ("CAUSE",),
-    "estimators/causes/kinds/encoder_slip.py": ("CAUSE",),
-    "estimators/causes/kinds/load.py": ("CAUSE", "GRAVITY"),
-    "estimators/causes/kinds/temperature.py": ("CAUSE",),
-    "estimators/causes/kinds/torque_measurement.py": ("CAUSE",),
+    "estimators/causes/kinds/drive_train.py": ("BELT_SLACK",),
+    "estimators/causes/kinds/friction.py": ("TEMPERATURE",),
+    "estimators/causes/kinds/measurement.py": ("ENCODER_ECCENTRICITY", "ENCODER_SLIP", "TORQUE_MEASUREMENT"),
+    "estimators/causes/kinds/outside.py": ("LOAD", "GRAVITY"),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),
     "daq/core/batch_pass.py": ("NOTHING", "UPDATE", "DECISION", "REVIEWED"),
@@ -101,7 +99,7 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/causes/answer.py": {"text": (99.0,)},  # per cent that are not all
     "estimators/causes/evidence.py": {"_ways": (1e-300,)},  # no division by zero, as below
     "estimators/causes/healthy_joint.py": {"of": (1e-300,)},
-    "estimators/causes/kinds/load.py": {"torque": (1e-9,)},  # no moment at all
+    "estimators/causes/kinds/outside.py": {"load_torque": (1e-9,)},  # no moment at all
     "estimators/causes/sample_rows.py": {"_rows": (1e-9,)},  # s per ns
     "estimators/causes/time_course.py": {"time_course": (1e-300,)},
     "estimators/conditioning/bandwidth_check.py": {"__init__": (6.0,)},  # noise of a second difference
