@@ -78,7 +78,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/online/robot/findings/friction_discrepancy.py": ("SUMS",),
     "estimators/online/robot/residual_attribution.py": ("BESIDE_MODEL",),
     "estimators/plausibility/mistakes/fit.py": ("SIGNED",),
-    "estimators/plausibility/mistakes/position_units.py": ("DEGREE", "TURN"),
+    "estimators/plausibility/mistakes/units.py": ("DEGREE", "TURN"),
     "estimators/plausibility/mistakes/times.py": ("FACTORS", "MILLI"),
     "estimators/quantisation/rounding.py": ("(STEP, TABLE)", "LENGTH"),
     "estimators/recursive/estimator.py": ("NEVER",),
@@ -109,10 +109,10 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/online/gear/lost_motion.py": {"report": (99.9,)},  # per cent that are not all
     "estimators/online/start/robot_start.py": {"progress": (99.0,)},
     "estimators/online/start/plausibility_look.py": {"_motion": (1e-9,)},  # s per ns
-    "estimators/plausibility/mistakes/position_units.py": {"find_position_wraps": (360.0,)},  # a turn in degrees
-    "estimators/plausibility/mistakes/torque_units.py": dict.fromkeys(  # powers of ten
-        ("find_torque_scale", "find_torque_beyond_limit", "find_current_as_torque"), (10.0,)
-    ),
+    "estimators/plausibility/mistakes/units.py": {
+        "find_position_wraps": (360.0,),  # a turn in degrees
+        **dict.fromkeys(("find_torque_scale", "find_torque_beyond_limit", "find_current_as_torque"), (10.0,)),  # powers
+    },
     "estimators/quantisation/encoder_steps.py": {
         "sample": (1e-9,),  # s per ns
         "half_width": (0.2, 4.0),  # noise of a smoothed acceleration
