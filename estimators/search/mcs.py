@@ -23,14 +23,17 @@ class Mcs(Settings):
     """Settings; n is the number of dimensions of nonzero width."""
 
     kind: Literal["mcs"] = "mcs"
-    initial: Literal[0, 1, 2] | tuple[List, ...] | None = Field(
+    initial: Literal[0, 1, 2, 3] | tuple[List, ...] | None = Field(
         default=None,
-        description="initialisation list: 0 ends and middle; 1 the same with far ends drawn in; 2 the sixths; "
-        "or one ascending list per dimension. Default: 0, or 1 where a bound is infinite. "
+        description="initialisation list: 0 ends and middle; 1 the same with far ends drawn in; 2 the sixths; 3 by "
+        "line searches; or one ascending list per dimension. Default: 0, or 1 where a bound is infinite. "
         "A start given to minimise() replaces all but the last: (lower, start, upper)",
     )
     initial_start: tuple[int, ...] | None = Field(
         default=None, description="index of the first point in each list; the middle"
+    )
+    scale: List | None = Field(
+        default=None, description="with a start: its list is (start − scale, start, start + scale)"
     )
     levels: int | None = Field(default=None, description="s_max, at least n + 3; default 5 n + 10")
     stall: int | None = Field(
@@ -55,7 +58,7 @@ class Mcs(Settings):
         published = self.published or self.legacy_rank
         run = SearchRun(
             problem,
-            first_values(problem, self.initial, self.initial_start),
+            first_values(problem, self.initial, self.initial_start, self.scale),
             levels=levels,
             stall=self.stall or (3 * n if published else 18),
             local_steps=self.local_steps,

@@ -8,12 +8,13 @@ import numpy as np
 from estimators.quantities import Floats
 from estimators.search.base import SearchProblem
 from estimators.search.multilevel.evaluation import Ints
+from estimators.search.multilevel.line.line import MOST
 
 FAR: Final = 1000.0  # beyond so many times its distance from 0, or from ±1, an end of the box is drawn in
 
 
 class FirstValues(NamedTuple):
-    """The values of every coordinate."""
+    """The values of every coordinate; a length of 0: to be found by line searches."""
 
     x: Floats  # (dimensions, longest) ascending
     length: Ints  # (dimensions,)
@@ -51,9 +52,11 @@ def nearer(x: float, y: float) -> float:
     return float(10.0 * np.sign(y) * abs(x)) if abs(y) > FAR * abs(x) else y
 
 
-def around(problem: SearchProblem, start: Floats) -> FirstValues:
-    """(lower, start, upper) in the box; a start on a bound is that end, the middle comes second."""
+def around(problem: SearchProblem, start: Floats, scale: Floats | None) -> FirstValues:
+    """(lower, start, upper), or start ± scale in the box; a start on a bound is that end, the middle comes second."""
     low, high = problem.lower, problem.upper
+    if scale is not None:
+        low, high = np.maximum(low, start - scale), np.minimum(high, start + scale)
     values, first = np.empty((start.size, 3)), np.ones(start.size, np.int64)
     for i, x in enumerate(start.tolist()):
         u, v = nearer(x, low[i]), nearer(x, high[i])
@@ -90,13 +93,18 @@ def first_values(
     problem: SearchProblem,
     initial: int | tuple[tuple[float, ...], ...] | None,
     first: tuple[int, ...] | None,
+    scale: tuple[float, ...] | None,
 ) -> FirstValues:
     """The list that the settings and the problem's start ask for. Raises ValueError on one that does not fit."""
     if isinstance(initial, tuple):
         return custom(problem, initial, first)
     lower, upper, n = problem.lower, problem.upper, problem.lower.size
     if problem.start is not None:
-        return around(problem, problem.start)
+        if scale is not None and len(scale) != problem.free.size:
+            raise ValueError(f"mcs: expected a scale of {problem.free.size} values, got {len(scale)}")
+        return around(problem, problem.start, None if scale is None else np.array(scale)[problem.free])
+    if initial == 3:
+        return FirstValues(np.zeros((n, MOST)), np.zeros(n, np.int64), np.zeros(n, np.int64))
     if initial in (0, 2) and not problem.finite:
         raise ValueError(f"mcs: initialisation list {initial} needs finite bounds")
     if initial == 1 or not problem.finite:

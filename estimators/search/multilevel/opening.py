@@ -1,24 +1,43 @@
 """How a multilevel coordinate search begins (Huyer & Neumaier 1999, §3): the list, the root box, the first splits."""
 
+from typing import Any, Final
+
 import numpy as np
 
 from estimators.numerics.jit import inline
 from estimators.search.multilevel.boxes import Boxes, Lists, X, Y, parabola_minimum, split_by_list
 from estimators.search.multilevel.evaluation import Objective, ascending, evaluate, stage
+from estimators.search.multilevel.line.line import Line, aim, clear, is_minimum, search_line
+
+LINE_STEPS: Final = 25
+LINE_MINIMA: Final = 5
 
 
 @inline
-def opening(objective: Objective, boxes: Boxes, lists: Lists, legacy_rank: bool) -> None:
-    """Evaluate the list coordinate by coordinate, always at the best point so far; split the root box along each."""
+def opening(objective: Objective, search: Any, along: Line, boxes: Boxes, lists: Lists, legacy_rank: bool) -> None:
+    """Evaluate the list coordinate by coordinate, always at the best point so far; split the root box along each.
+
+    An empty list is made by line searches; search: line_search, along: scratch.
+    """
     n = lists.rank.size
     x = np.empty(n)
+    clear(along)
+    by_lines = lists.length[0] == 0
     for i in range(n):
         x[i] = lists.x[i, lists.start[i]]
+        if by_lines:
+            x[i] = min(max(0.0, objective.lower[i]), objective.upper[i])
     value = evaluate(objective, x)
     for i in range(n):
-        for j in range(lists.length[i]):
-            x[i] = lists.x[i, j]
-            lists.f[i, j] = value if j == lists.start[i] else evaluate(objective, x)
+        if by_lines:
+            aim(along, x, value, i, LINE_STEPS)
+            along.locals = LINE_MINIMA
+            search_line(search, objective, along)
+            _list_of_extrema(objective, lists, along, x[i], i)
+        else:
+            for j in range(lists.length[i]):
+                x[i] = lists.x[i, j]
+                lists.f[i, j] = value if j == lists.start[i] else evaluate(objective, x)
         j = _least(lists, i)
         x[i], value = lists.x[i, j], lists.f[i, j]
     stage(objective)
@@ -34,6 +53,31 @@ def _least(lists: Lists, i: int) -> int:
         if lists.f[i, j] < lists.f[i, best]:
             best = j
     return best
+
+
+@inline
+def _list_of_extrema(objective: Objective, lists: Lists, along: Line, x: float, i: int) -> None:
+    """Step 0, the local minima, the interior local maxima; ends and the middle to make three. Offsets are from x."""
+    s, a, f = along.points, along.a, along.f
+    kept, count = np.zeros(s, np.int64), 0
+    for k in range(s):
+        top = 0 < k < s - 1 and f[k] >= f[k - 1] and f[k] >= f[k + 1]
+        kept[k] = 1 if a[k] == 0.0 or is_minimum(along, k) or top else 0
+        count += kept[k]
+    for k in (0, s - 1, s // 2):
+        if count < 3 and kept[k] == 0:
+            kept[k] = 1
+            count += 1
+    length = 0
+    for k in range(s):
+        if kept[k] == 0:
+            continue
+        lists.x[i, length] = min(max(x + a[k], objective.lower[i]), objective.upper[i])
+        lists.f[i, length] = f[k]
+        if a[k] == 0.0:
+            lists.start[i] = length
+        length += 1
+    lists.length[i] = length
 
 
 @inline

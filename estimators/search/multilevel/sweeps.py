@@ -12,7 +12,6 @@ from estimators.numerics.jit import inline, kernel
 from estimators.search.multilevel.basket import Basket, consider, is_new_valley, keep
 from estimators.search.multilevel.boxes import Boxes, Lists, X, note, process
 from estimators.search.multilevel.evaluation import RUNNING, Objective, SearchRules, ascending, copy
-from estimators.search.multilevel.line.line import clear
 from estimators.search.multilevel.local import LocalSearch
 from estimators.search.multilevel.opening import opening
 from estimators.search.multilevel.samples import Region, critical, explained, sample
@@ -98,8 +97,7 @@ def sweep(state: Sweeps) -> int:
     """Search until something says stop; goes on where it was when called again."""
     objective, rules, boxes, basket = state.objective, state.rules, state.boxes, state.basket
     if boxes.count == 0:
-        clear(state.local.along)
-        opening(objective, boxes, state.lists, rules.legacy)
+        opening(objective, state.local.line_search, state.local.along, boxes, state.lists, rules.legacy)
         rules.start = objective.value
     while objective.stop == RUNNING:
         if boxes.count + rules.room > boxes.level.size or basket.seen + rules.room > len(basket.considered):

@@ -106,6 +106,15 @@ TO_THE_TARGET = {
     "Branin": (34, 37, 31, None, 32, None),
     "Six-hump camel": (36, 40, None, 28, 33, 41),
 }
+TO_THE_TARGET_BY_LINES = {
+    "Shekel 5": (None, 158, None, None, None, None),
+    "Shekel 7": (194, None, 309, None, 214, None),
+    "Shekel 10": (None, None, 229, None, None, None),
+    "Hartman 3": (56, 130, 64, 106, 50, None),
+    "Hartman 6": (91, 83, 246, None, None, None),
+    "Branin": (36, 33, None, 34, 31, 85),
+    "Six-hump camel": (56, 37, 45, 45, 60, None),
+}
 TO_ITS_OWN_STOP = {
     "Shekel 5": (None, None, 1380, None, None, None),
     "Shekel 7": (1702, None, None, None, None, None),
@@ -119,9 +128,10 @@ TO_ITS_OWN_STOP = {
     ("search", "target", "counts"),
     [
         (Mcs(), True, TO_THE_TARGET),
+        (Mcs(initial=3), True, TO_THE_TARGET_BY_LINES),
         (Mcs(), False, TO_ITS_OWN_STOP),
     ],
-    ids=["to the target", "to its own stop"],
+    ids=["to the target", "by lines", "to its own stop"],
 )
 def test_the_default_evaluates_as_often_as_it_was_measured_to(search, target, counts):
     for function in FUNCTIONS:
@@ -165,22 +175,34 @@ def test_python_and_compiled_objectives_take_the_same_path(function):
     assert np.array_equal(one.x, other.x)
 
 
-@pytest.mark.parametrize("initial", [0, 1, 2, ((-1.5, -0.3, 0.4, 1.0), (-1.9, 0.1, 1.0))])
+@pytest.mark.parametrize("initial", [0, 1, 2, 3, ((-1.5, -0.3, 0.4, 1.0), (-1.9, 0.1, 1.0))])
 def test_every_initialisation_list_leads_to_the_minimum(initial):
     (function,) = (function for function in FUNCTIONS if function.name == "Goldstein–Price")
     found = run(Mcs(initial=initial), function, budget=1000)
     assert found.status == SearchStatus.TARGET
 
 
-def test_a_start_makes_the_list():
+def test_line_searches_begin_at_the_point_nearest_to_zero_and_evaluate_nothing_twice():
+    points = []
+
+    def f(x):
+        points.append(tuple(x))
+        return float(np.sum(np.cos(2.0 * x) + 0.1 * x))
+
+    minimise(Mcs(initial=3, local_steps=0), f, [-4.0, 1.0], [5.0, 9.0], budget=40)
+    assert points[0] == (0.0, 1.0)
+    assert len(set(points)) == len(points)
+
+
+def test_a_start_with_a_scale_makes_the_list():
     points = []
 
     def f(x):
         points.append(x[0])
         return float(x[0] ** 2)
 
-    minimise(Mcs(), f, [-4.0], [5.0], budget=3, start=[1.0])
-    assert points == [1.0, -4.0, 5.0]
+    minimise(Mcs(scale=(0.5,)), f, [-4.0], [5.0], budget=3, start=[1.0])
+    assert points == [1.0, 0.5, 1.5]
     points.clear()
     minimise(Mcs(), f, [-4.0], [5.0], budget=3, start=[5.0])
     assert points == [5.0, -4.0, 0.5]
@@ -201,7 +223,7 @@ def test_a_list_may_reach_from_bound_to_bound():
     assert sorted(points) == [-4.0, 0.0, 2.0, 5.0]
 
 
-@pytest.mark.parametrize("search", [Mcs(), Mcs(published=True)], ids=["beyond", "published"])
+@pytest.mark.parametrize("search", [Mcs(), Mcs(initial=3), Mcs(published=True)], ids=["beyond", "lines", "published"])
 @pytest.mark.parametrize("factor", [1024.0, 1.0 / 1024.0])
 def test_the_unit_of_the_values_does_not_matter(search, factor):
     """Times a power of two, which rounds nothing: not a point is another one."""

@@ -68,6 +68,7 @@ def along_a_line(side: float, seed: int) -> tuple[Floats, Floats, int]:
         most=MOST,
         points=len(steps),
         cap=int(rng.integers(6, 26)),
+        locals=1 if seed % 2 else 5,
     )
     line.a[: len(steps)], line.f[: len(steps)] = (side * steps)[order], np.array(values)[order]
     k = line_search(objective, line)

@@ -26,6 +26,7 @@ class Line(Layout):
     points: int = 0  # steps in the list
     given: int = 0  # of them, those that a line search began with
     cap: int = 0  # points in all
+    locals: int = 1  # minima that are refined, 1 but in an initialisation
     saturated: bool = False  # a local step would repeat a known one
 
 
@@ -41,7 +42,7 @@ def clear(line: Line) -> None:
         line.a[k] = line.f[k] = 0.0
     line.least_step = line.greatest_step = 0.0
     line.points = line.given = line.cap = 0
-    line.saturated = False
+    line.locals, line.saturated = 1, False
 
 
 @inline

@@ -20,7 +20,7 @@ from estimators.search.multilevel.line.line import (
     nearest,
     second,
 )
-from estimators.search.multilevel.line.steps import local_step, parabola_step, quartic_step
+from estimators.search.multilevel.line.steps import extend, local_steps, parabola_step, quartic_step
 
 
 @inline
@@ -126,13 +126,16 @@ def _confirm_saturated(line: Line) -> None:
 
 @kernel((Objective, Line))
 def line_search(objective: Objective, line: Line) -> int:
-    """Add steps to the list; base, direction, cap and the given steps are set. Returns the best's index."""
+    """Add steps to the list; base, direction, cap, locals and the given steps are set. Returns the best's index."""
     line.given = line.points
     line.saturated = False
     _range(objective, line)
     _spread(objective, line)
     while line.points < min(5, line.cap):
-        parabola_step(objective, line)
+        if line.locals == 1:
+            parabola_step(objective, line)
+        else:
+            extend(objective, line)
         if objective.stop != RUNNING:
             return best(line)
         if line.points > 3 and _runs_into_bound(line):
@@ -152,5 +155,5 @@ def line_search(objective: Objective, line: Line) -> int:
         if line.saturated or line.points == before or line.points >= line.cap:
             return best(line)
         before = line.points
-        local_step(objective, line)
+        local_steps(objective, line)
     return best(line)

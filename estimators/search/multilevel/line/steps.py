@@ -1,4 +1,4 @@
-"""The steps of a line search: extend or split the list, parabola, quartic, and one that refines the best minimum."""
+"""The steps of a line search: extend or split the list, parabola, quartic, local steps that refine a minimum."""
 
 from typing import Final
 
@@ -95,7 +95,7 @@ def quartic_step(objective: Objective, line: Line) -> None:
     third = (middle - d2) / (a[3] - a[0])
     fourth = ((right - middle) / (a[4] - a[1]) - third) / (a[4] - a[0])
     if not is_convex(fourth):
-        local_step(objective, line)
+        local_steps(objective, line)
         return
     # Newton's form through steps 0 … 4, expanded at step 2: q(t) = f[2] + c1 t + c2 t² + c3 t³ + c4 t⁴
     p, q, r = a[2] - a[0], a[2] - a[1], a[2] - a[3]
@@ -149,22 +149,36 @@ def _polish(t: float, b: float, c: float, d: float) -> float:
 
 
 @inline
-def local_step(objective: Objective, line: Line) -> None:
-    """A step at the best strict minimum; saturated if it did not lead away from known steps."""
-    k = -1
-    for j in range(line.points):
-        if is_minimum(line, j) and (k < 0 or line.f[j] < line.f[k]):
-            k = j
+def local_steps(objective: Objective, line: Line) -> None:
+    """A step at each of the best strict minima, the very best last; saturated if none led away from known steps."""
+    centre = np.empty(line.locals)
+    count = 0
+    for _ in range(line.locals):
+        k = -1
+        for j in range(line.points):
+            known = False
+            for c in range(count):
+                known = known or centre[c] == line.a[j]
+            if is_minimum(line, j) and not known and (k < 0 or line.f[j] < line.f[k]):
+                k = j
+        if k >= 0:
+            centre[count] = line.a[k]
+            count += 1
     line.saturated = True
-    if k < 0 or line.points < 5:
+    if line.points < 5:
         return
-    while k > 0 and line.a[k - 1] == line.a[k]:  # an end of the box may be there twice
-        k -= 1
-    _step_at(objective, line, k)
+    saturated = True
+    for c in range(count - 1, -1, -1):
+        for k in range(line.points):
+            if line.a[k] == centre[c]:
+                _local_step(objective, line, k)
+                saturated = saturated and line.saturated
+                break
+    line.saturated = saturated
 
 
 @inline
-def _step_at(objective: Objective, line: Line, k: int) -> None:
+def _local_step(objective: Objective, line: Line, k: int) -> None:
     """A step at minimum k, from parabolas and cubics through the five nearest steps."""
     s, a, f = line.points, line.a, line.f
     i = min(max(k - 2, 0), s - 5)
