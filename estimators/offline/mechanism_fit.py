@@ -20,7 +20,7 @@ from scipy.linalg import block_diag
 from estimators.models.mechanisms.description import MOST_FRICTION, Bearing, MechanismError
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
-from estimators.models.mechanisms.mechanism import EPSILON, Mechanism, MechanismMotion
+from estimators.models.mechanisms.mechanism import EPSILON_INVERSE, Mechanism, MechanismMotion
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
@@ -67,7 +67,7 @@ class MechanismFit(NamedTuple):
     group: Integers  # (joints,) which set of coefficients each joint has
     units: tuple[str, ...]  # (k,)
 
-    def predict(self, moved: MechanismMotion, epsilon: float = EPSILON, rows: RowsOf = AS_THEY_ARE) -> Floats:
+    def predict(self, moved: MechanismMotion, epsilon: float = EPSILON_INVERSE, rows: RowsOf = AS_THEY_ARE) -> Floats:
         """Torque of the drives, (rows, drives)."""
         phi, B = columns(self.mechanism, moved, epsilon)
         phi = rows.filtered(_summed(phi, self.group))
@@ -105,7 +105,7 @@ def identify(
     mechanism: Mechanism,
     moved: MechanismMotion,
     tau: Floats,
-    epsilon: float = EPSILON,
+    epsilon: float = EPSILON_INVERSE,
     shared: bool = False,
     rows: RowsOf = AS_THEY_ARE,
     correlated: float = CORRELATED,

@@ -1,4 +1,4 @@
-"""Inverse dynamics of trees and closed chains whose joints rub under their own constraint forces.
+"""Inverse and forward dynamics of trees and closed chains whose joints rub under their own constraint forces.
 
     M q̈ + h = S τ_a + Jᵀλ + Q_f(λ, q̈)             φ(q) = 0
 
@@ -244,6 +244,104 @@ def inverse(
                 status[row] = 1
                 break
             _generalised(parent, kind, ends, tied, world, loads[row], fresh)
+            state = _settled(Q, fresh, scale, trace)
+            if state != 0:
+                status[row] = iteration if state == 1 else DIVERGED
+                break
+        if status[row] == MOST:
+            status[row] = DIVERGED
+        if status[row] < 0:
+            Q[:] = 0.0
+        contraction[row] = trace[1]
+
+
+@kernel(
+    "void(i8[::1], i8[::1], f8[:, ::1], f8[::1], i8[:, ::1], f8[:, ::1], i8[::1], f8[:, ::1], f8[:, ::1], i8, f8,"
+    " f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8[::1])"
+)
+def forward(
+    parent: Integers,
+    kind: Integers,
+    geometry: Floats,
+    gravity: Floats,
+    ends: Integers,
+    tied: Floats,
+    drive: Integers,
+    bearings: Floats,
+    parameters: Floats,
+    mode: int,
+    epsilon: float,
+    q: Floats,
+    dq: Floats,
+    tau: Floats,
+    ddq: Floats,
+    lam: Floats,
+    loads: Floats,
+    status: Integers,
+    contraction: Floats,
+) -> None:
+    """Fill ddq (rows, n), lam, loads, status and contraction for the torques tau (rows, n), 0 where nothing drives.
+
+    q, dq: (rows, n), fitting the loops. The friction of a row starts from that of the row before it.
+    """
+    n, c = len(parent), lam.shape[1]
+    frames, world = np.empty((n, FRAME)), np.empty((n + 1, WORLD))
+    phi, J, bias = np.empty(c), np.empty((c, n)), np.empty(c)
+    M, A, b = np.empty((n, n)), np.empty((n + c, n + c)), np.empty((n + c, 1))
+    none, external, cut_wrench = np.zeros((0, n, WRENCH)), np.zeros((1, n, WRENCH)), np.zeros((len(ends), WRENCH))
+    h, unit, wrench = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, WRENCH))
+    still, push, weightless = np.zeros((1, n)), np.zeros((1, n)), np.zeros(3)
+    Q, fresh, trace = np.zeros(n), np.zeros(n), np.zeros(3)
+    for row in range(len(q)):
+        for j in range(n):
+            push[0, j] = 1.0
+            motion(parent, kind, geometry, weightless, q[row : row + 1], still, push, 0, frames)
+            push[0, j] = 0.0
+            forces(parent, kind, geometry, parameters, none, frames, 0, unit, wrench)
+            for i in range(n):
+                M[i, j] = unit[0, i]
+        motion(parent, kind, geometry, gravity, q[row : row + 1], dq[row : row + 1], still, 0, frames)
+        to_world(parent, geometry, gravity, frames, world)
+        forces(parent, kind, geometry, parameters, none, frames, 0, h, wrench)
+        constraint(parent, kind, ends, tied, world, phi, J, bias)
+        trace[:] = 0.0
+        loads[row, :, RUB] = 0.0
+        if mode != ALL and mode != ACTIVE:
+            Q[:] = 0.0
+        status[row] = MOST
+        for iteration in range(1, MOST + 1):
+            scale = 0.0
+            for i in range(n):
+                b[i, 0] = tau[row, i] + Q[i] - h[0, i]
+                scale = max(scale, abs(h[0, i]), abs(tau[row, i]))
+                for j in range(n):
+                    A[i, j] = M[i, j]
+                for k in range(c):
+                    A[i, n + k] = -J[k, i]
+                    A[n + k, i] = J[k, i]
+            for k in range(c):
+                b[n + k, 0] = -bias[k]
+                for m in range(c):
+                    A[n + k, n + m] = 0.0
+            if not eliminate(A, b, n + c, 1):
+                status[row] = SINGULAR
+                break
+            for j in range(n):
+                ddq[row, j] = b[j, 0]
+            for k in range(c):
+                lam[row, k] = b[n + k, 0]
+            if mode == IDEAL and iteration == 1:
+                status[row] = 1
+            motion(parent, kind, geometry, gravity, q[row : row + 1], dq[row : row + 1], ddq[row : row + 1], 0, frames)
+            _push(ends, tied, world, lam[row], loads[row, n:, RUB], external, cut_wrench)
+            forces(parent, kind, geometry, parameters, external, frames, 0, unit, wrench)
+            _bear(kind, geometry, ends, tied, bearings, world, wrench[0], cut_wrench, dq[row], epsilon, loads[row])
+            if mode == IDEAL:
+                break
+            _generalised(parent, kind, ends, tied, world, loads[row], fresh)
+            if mode == ACTIVE:
+                for j in range(n):
+                    fresh[j] = -loads[row, j, RUB] if drive[j] == 1 else 0.0
             state = _settled(Q, fresh, scale, trace)
             if state != 0:
                 status[row] = iteration if state == 1 else DIVERGED

@@ -16,14 +16,15 @@ from pydantic import ValidationError
 
 from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, close, jacobians
 from estimators.models.mechanisms.description import Bearing, Cut, Description, MechanismError
-from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, inverse
+from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, forward, inverse
 from estimators.models.mechanisms.joint_load import BEARING, LOADS
 from estimators.models.robots.kinematics import forward_kinematics
 from estimators.models.robots.newton_euler import mass_matrix
 from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
 from estimators.quantities import Floats
 
-EPSILON: Final = 1e-4  # rad/s (m/s) of the friction's tanh
+EPSILON_INVERSE = 1e-4  # rad/s (m/s) of the friction's tanh
+EPSILON_FORWARD = 1e-3
 #: rad, argued: Steps in which a pose is approached: Newton's quadratic error of one is then a thousandth of a radian.
 STEP_TURNED: Final = 0.05
 #: m, argued: The same of a drive that slides, for links of a few centimetres and more.
@@ -42,6 +43,7 @@ class DynamicsSolution(NamedTuple):
     """What the dynamics say of every row."""
 
     tau: Floats  # (rows, n) of the drives, 0 where there is none; N·m (N)
+    ddq: Floats  # (rows, n)
     cut_forces: Floats  # (rows, c), base axes
     loads: Floats  # (rows, n + cuts, LOADS), see joint_load.py
     iterations: NDArray[np.int64]  # (rows,) of the fixed point
@@ -162,12 +164,24 @@ class Mechanism:
         row[~drives] = path[-1, ~drives]
         return failed if failed >= 0 else None
 
-    def inverse(self, motion: MechanismMotion, mode: int = ALL, epsilon: float = EPSILON) -> DynamicsSolution:
+    def inverse(self, motion: MechanismMotion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> DynamicsSolution:
         """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""
         solution = self._empty(len(motion.q))
-        links: tuple[Any, ...] = (*self.tree, self.ends, self.tied, self.drive, self.bearings, self.parameters)
-        arguments: tuple[Any, ...] = (*links, mode, epsilon, *motion, *solution)
+        solution.ddq[:] = motion.ddq
+        results: tuple[Any, ...] = solution.tau, *self._filled(solution)
+        arguments: tuple[Any, ...] = (*self._constants(mode, epsilon), *motion, *results)
         inverse(*arguments)
+        return self._checked(solution)
+
+    def forward(
+        self, q: Floats, dq: Floats, tau: Floats, mode: int = ALL, epsilon: float = EPSILON_FORWARD
+    ) -> DynamicsSolution:
+        """Accelerations for the torques tau (rows, n) at places that fit. Raises as `inverse`."""
+        solution = self._empty(len(q))
+        solution.tau[:] = tau
+        results: tuple[Any, ...] = solution.tau, solution.ddq, *self._filled(solution)
+        arguments: tuple[Any, ...] = (*self._constants(mode, epsilon), q, dq, *results)
+        forward(*arguments)
         return self._checked(solution)
 
     def energy(self, motion: MechanismMotion) -> Floats:
@@ -186,9 +200,17 @@ class Mechanism:
         """Without friction."""
         return self.inverse(motion, IDEAL)
 
+    def _constants(self, mode: int, epsilon: float) -> tuple[Any, ...]:
+        return (*self.tree, self.ends, self.tied, self.drive, self.bearings, self.parameters, mode, epsilon)
+
+    def _filled(self, solution: DynamicsSolution) -> tuple[Any, ...]:
+        """What either kernel fills besides torque and acceleration."""
+        return solution.cut_forces, solution.loads, solution.iterations, solution.contraction
+
     def _empty(self, rows: int) -> DynamicsSolution:
         n, joints = self.size(), len(self.joints)
         return DynamicsSolution(
+            np.zeros((rows, n)),
             np.zeros((rows, n)),
             np.zeros((rows, self.rows)),
             np.zeros((rows, joints, LOADS)),

@@ -168,22 +168,29 @@ def test_a_mechanism_a_million_times_lighter_settles_as_well() -> None:
     for link in light["links"]:
         link["mass"] *= 1e-6
         link["inertia"] = tuple(1e-6 * one for one in link["inertia"])
-    solutions = []
+    solutions, places = [], []
     for mechanism in (build(heavy), build(light)):
         here = turned(mechanism, np.linspace(-0.4, 0.4, 4), np.full(4, 0.6), np.full(4, -0.8))
-        solutions.append(mechanism.inverse(here, ALL, 1e-3))
-    one, other = solutions
-    assert other.iterations.tolist() == one.iterations.tolist()
-    assert other.contraction == pytest.approx(one.contraction, rel=1e-3)
-    assert 1e6 * other.tau == pytest.approx(one.tau, abs=1e-8 * np.abs(one.tau).max())
-    assert one.iterations.min() > 2
+        found = mechanism.inverse(here, ALL, 1e-3)
+        solutions.append(found)
+        places.append(mechanism.forward(here.q, here.dq, found.tau, ALL, 1e-3))
+    for one, other in (solutions, places):
+        assert other.iterations.tolist() == one.iterations.tolist()
+        assert other.contraction == pytest.approx(one.contraction, rel=1e-3)
+        assert 1e6 * other.tau == pytest.approx(one.tau, abs=1e-8 * np.abs(one.tau).max())
+    assert solutions[0].iterations.min() > 2
 
 
-def test_a_sign_is_smooth_over_1e_4_rad_a_second() -> None:
+def test_a_sign_is_smooth_over_1e_4_rad_a_second_and_ten_times_that_where_it_is_integrated() -> None:
     mechanism = single("revolute", (0.0, 0.0, 1.0))
     found = mechanism.inverse(MechanismMotion(np.zeros((1, 1)), np.full((1, 1), 1e-4), np.zeros((1, 1))))
     dry = MU * (ARM * MASS * G + PIN / BENT * MASS * G * FAR)
     assert found.tau[0, 0] == pytest.approx(dry * np.tanh(1.0) + VISCOUS * 1e-4, rel=1e-6)
+    slowed = mechanism.forward(np.zeros((1, 1)), np.full((1, 1), 1e-3), np.zeros((1, 1)))
+    pressed = MU * PIN * MASS * FAR * np.tanh(1.0)  # by what slows the mass down itself, for each rad/s²
+    assert slowed.ddq[0, 0] == pytest.approx(
+        -(dry * np.tanh(1.0) + VISCOUS * 1e-3) / (MASS * FAR**2 - pressed), rel=1e-6
+    )
 
 
 def test_other_links_on_the_same_joints_weigh_what_is_stated_of_them() -> None:
@@ -218,11 +225,14 @@ def test_what_a_link_does_not_say_is_the_plainest() -> None:
     assert hung.ideal(MechanismMotion(*np.zeros((3, 1, 1)))).tau[0, 0] == pytest.approx(-9.81, rel=1e-12)
 
 
-def test_a_row_that_stays_has_settled_at_once_and_says_so_of_itself() -> None:
+@pytest.mark.parametrize("way", ["inverse", "forward"])
+def test_a_row_that_stays_has_settled_at_once_and_says_so_of_itself(way: str) -> None:
     """It begins with the friction of the row before it, and nothing else of that row."""
     leg = rubbing_leg()
     here = turned(leg, np.full(2, 0.2), np.full(2, 0.6), np.full(2, -0.8))
     found = leg.inverse(here, ALL, 1e-3)
+    if way == "forward":
+        found = leg.forward(here.q, here.dq, found.tau, ALL, 1e-3)
     assert found.iterations[0] > 2
     assert found.iterations[1] == 1
     assert found.contraction[0] > 0.0
@@ -250,3 +260,5 @@ def test_a_pose_in_which_loops_fold_flat_is_reported() -> None:
     q, nothing = np.vstack([upright, flat]), np.zeros((2, 3))
     with pytest.raises(MechanismError, match="row 1: a singular pose"):
         mechanism.inverse(MechanismMotion(q, nothing, nothing))
+    with pytest.raises(MechanismError, match="row 1: a singular pose"):
+        mechanism.forward(q, nothing, nothing)

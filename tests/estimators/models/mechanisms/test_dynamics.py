@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from estimators.models.mechanisms.description import MechanismError
-from estimators.models.mechanisms.dynamics import IDEAL
+from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 
 pytestmark = pytest.mark.interpreted
@@ -150,6 +150,31 @@ def crank(leg: Mechanism, angle: np.ndarray, speed: float, acceleration: float) 
     q, dq, ddq = np.zeros((3, len(angle), 7))
     q[:, CRANK], dq[:, CRANK], ddq[:, CRANK] = angle, speed, acceleration
     return leg.fit(q, dq, ddq)
+
+
+@pytest.mark.parametrize("mode", [IDEAL, ACTIVE, ALL])
+def test_forward_is_inverse_turned_round(leg: Mechanism, mode: int) -> None:
+    for mechanism, moved in (
+        (leg, crank(leg, np.linspace(-0.5, 0.5, 9), 0.4, -0.6)),
+        (branching(), in_motion(branching(), 9)),
+    ):
+        tau = mechanism.inverse(moved, mode, 1e-3).tau
+        found = mechanism.forward(moved.q, moved.dq, tau, mode, 1e-3)
+        assert found.ddq == pytest.approx(moved.ddq, abs=1e-7)
+
+
+def test_a_tree_of_unit_arms_and_little_friction_settles_and_one_that_locks_is_reported() -> None:
+    content = load(DOCS / "tree5.toml").description.model_dump()
+    for mu, settles in ((0.05, True), (2.0, False)):
+        for link in content["links"]:
+            link["bearing"] |= {"pin": 1.0, "arm": 1.0, "bending": 1.0, "coulomb": mu}
+        mechanism = build(content)
+        q, dq = np.full((1, 5), 0.4), np.full((1, 5), 0.3)
+        if settles:
+            assert mechanism.forward(q, dq, np.full((1, 5), 1.0)).iterations[0] <= 30
+        else:
+            with pytest.raises(MechanismError, match="self-locking"):
+                mechanism.forward(q, dq, np.full((1, 5), 1.0))
 
 
 def test_loops_close_and_stay_closed(leg: Mechanism) -> None:

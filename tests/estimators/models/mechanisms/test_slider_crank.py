@@ -54,7 +54,7 @@ def test_the_slide_moves_as_the_crank_and_the_rod_make_it(turned: bool) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_crank_carries_what_the_slide_weighs_and_how_it_speeds_up(turned: bool) -> None:
-    """By virtual work."""
+    """By virtual work; and forward dynamics are inverse dynamics turned round."""
     mechanism = slider_crank(turned)
     motion = moved(mechanism)
     place, first, second = slide(ANGLE)
@@ -65,6 +65,8 @@ def test_the_crank_carries_what_the_slide_weighs_and_how_it_speeds_up(turned: bo
     energy = mechanism.energy(motion)
     expected = 0.5 * MASS * (first * SPEED) ** 2 + MASS * WEIGHT * place
     np.testing.assert_allclose(energy - energy[0], expected - expected[0], atol=1e-12)
+    again = mechanism.forward(motion.q, motion.dq, solution.tau)
+    np.testing.assert_allclose(again.ddq, motion.ddq, rtol=1e-7)
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -143,6 +143,16 @@ def test_power_goes_into_the_links_or_is_rubbed_off_where_joints_turn(joint: int
     assert (rubbed > 0.01).all()
 
 
+def test_forward_is_inverse_turned_round_in_space_too(serial: Mechanism) -> None:
+    here = moved(serial)
+    for mode in (IDEAL, ALL):
+        given = serial.inverse(here, mode, 1e-2)
+        found = serial.forward(here.q, here.dq, given.tau, mode, 1e-2)
+        assert found.ddq == pytest.approx(here.ddq, abs=1e-6)
+        assert found.cut_forces == pytest.approx(given.cut_forces, abs=1e-6)
+        assert found.loads == pytest.approx(given.loads, abs=1e-6)
+
+
 def test_every_row_begins_where_the_one_before_it_ended(serial: Mechanism) -> None:
     """What stands in the passive columns of later rows does not matter."""
     here = moved(serial)
