@@ -56,10 +56,6 @@ class Rows(NamedTuple):
         rows, blocks, arguments, taps = self.samples.shape
         return self.samples.reshape(rows, blocks * arguments, taps)
 
-    def finite(self) -> NDArray[np.bool_]:
-        """Which rows have a finite output: (rows,)."""
-        return np.asarray((np.isfinite(self.y) & np.isfinite(self.phi).all(axis=2)).any(axis=1))
-
 
 class RowStore(Layout):
     """Room for regression rows, which kernels write and read; columns as those of Rows."""

@@ -17,7 +17,6 @@ from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
 SILENCE: Final = 3.0  # s without an update after which it is said
-LOOK: Final = 1.0  # s for which other topics are looked for then
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

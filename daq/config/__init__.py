@@ -2,5 +2,5 @@
 
 `sections.py` has every table and key; `load.py` reads and checks a file; `checks.py` and `physics.py` check across
 tables; `routes.py` makes the table of channels from it; `words.py` and `toml_lines.py` put mistakes into words with
-their line; `robot_model.py` reads the model of a whole robot.
+their line; `robots/` reads the models of whole robots and mechanisms.
 """

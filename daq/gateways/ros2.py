@@ -7,10 +7,13 @@ reader that stalls gets the newest ten later, and holds up neither us nor anothe
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from cyclonedds.core import DDSException
 from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.types import byte, sequence
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
 from cyclonedds.topic import Topic
@@ -18,7 +21,6 @@ from cyclonedds.topic import Topic
 from daq.config.gateways import Ros2GatewaySettings
 from daq.config.sections import Config
 from daq.gateways.gateway import Counts
-from daq.gateways.ros2_types import DiagnosticArray, DiagnosticStatus, KeyValue
 from daq.processes.logs import log
 from daq.processes.process import CannotStartError
 from drivers.network.dds import domain_xml
@@ -40,6 +42,33 @@ LEVELS: Final = {
     Status.UNESTIMATED: WARNING,
     Status.FAULTED: ERROR,
 }
+
+
+@dataclass
+class KeyValue(IdlStruct, typename="diagnostic_msgs::msg::dds_::KeyValue_"):
+    """One line of a status."""
+
+    key: str
+    value: str
+
+
+@dataclass
+class DiagnosticStatus(IdlStruct, typename="diagnostic_msgs::msg::dds_::DiagnosticStatus_"):
+    """How one part of a robot is: level 0 OK, 1 warning, 2 error, 3 stale."""
+
+    level: byte
+    name: str
+    message: str
+    hardware_id: str
+    values: sequence[KeyValue]
+
+
+@dataclass
+class DiagnosticArray(IdlStruct, typename="diagnostic_msgs::msg::dds_::DiagnosticArray_"):
+    """All of them at one instant."""
+
+    header: Header
+    status: sequence[DiagnosticStatus]
 
 
 class Ros2Publisher:

@@ -5,7 +5,6 @@ the head says, so bytes of an older, longer content behind it do not count. JSON
 `"checksum"`; a file that was written by hand has none.
 """
 
-import logging
 import os
 import re
 import struct
@@ -19,8 +18,6 @@ MAGIC: Final = b"JWS1"
 LENGTH: Final = struct.Struct("<I")
 LAST_LINE: Final = re.compile(rb',\n "checksum": "([0-9a-f]{8})"\n}\s*\Z')
 NO_SUM: Final = b"00000000"
-
-log = logging.getLogger("jointwatch")
 
 
 class DamagedError(ValueError):

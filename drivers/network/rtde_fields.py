@@ -14,7 +14,6 @@ TIME: Final = "timestamp"  # s since the controller started; in every recipe, an
 PACKAGE: Final = 0x100  # id of our data package in the layout: recipes have 1 to 255
 RECIPE: Final = 1  # bytes before the fields of a data package
 LONGEST_NAMES: Final = 2048  # bytes of all names in a recipe
-_JOINTS: Final = 6
 _POSE: Final = ("m", "m", "m", "rad", "rad", "rad")
 _TWIST: Final = ("m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s")
 _WRENCH: Final = ("N", "N", "N", "N·m", "N·m", "N·m")

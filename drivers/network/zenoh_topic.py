@@ -31,7 +31,7 @@ _INT64: Final = struct.Struct("<q")
 
 
 class MessageNumber(NamedTuple):
-    """Declares what an attachment says: which message of which publisher."""
+    """What an attachment says: which message of which publisher."""
 
     publisher: bytes
     number: int

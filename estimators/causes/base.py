@@ -49,8 +49,8 @@ class CauseKind:
     name: str
     title: str  # in words
     remedy: str  # what to do
-    torque: "Callable[[FaultWindow], Sequence[Shape]]"  # what it may add to the torque; none: nothing
-    twist: "Callable[[FaultWindow], Sequence[Shape]]" = lambda _window: ()  # alike, to the gear's twist
+    torque: "Callable[[FaultWindow], Sequence[Shape]]" = lambda _window: ()  # what it may add to the torque
+    twist: "Callable[[FaultWindow], Sequence[Shape]]" = lambda _window: ()  # and to the gear's twist
     sudden: bool | None = None  # whether it is there at once; None: either
     only: bool = False  # it cannot come the other way
     leak: float = 0.2  # how far a real fault differs from its shape, a share of its size

@@ -21,8 +21,6 @@ from estimators.quantities import Floats
 
 #: 1, argued: Probability before anything is seen that a change is of a kind that is not in the catalogue.
 UNKNOWN: Final = 0.15
-#: 1, argued: Probability that a cause which may show in one signal does not show there.
-SILENT: Final = 0.5
 #: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
 #: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
 CERTAIN: Final = 14.3

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout, Matrix
 
@@ -35,17 +34,6 @@ class Channels:
         self._places = [i for i, name in enumerate(names) if name.endswith("position")]
         self._still = standstill * self._seconds  # rad (m) that a joint at rest moves at most
         self.watched = Watched(values=np.empty((self.span, len(names))))
-
-    def absorb(self, values: Floats) -> None:
-        """Look at rows: (rows, channels)."""
-        first = 0
-        while first < len(values):
-            begin = self.watched.count
-            part = values[first : first + self.span - begin]
-            self.watched.values[begin : begin + len(part)] = part
-            self.watched.count += len(part)
-            first += len(part)
-            self.look()
 
     def look(self) -> None:
         """Judge the span, where it is full, and begin another one."""

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Flags, Integers, Layout, Vector
@@ -67,12 +67,6 @@ class PhysicalRange:
             recent=round(RECENT / period),
         )
 
-    def absorb(self, values: Floats) -> Floats:
-        """values (rows, channels), those beyond as NaN; a copy."""
-        values = values.copy()
-        _clean(values, self.state)
-        return values
-
     @property
     def count(self) -> int:
         """Values refused."""
@@ -118,9 +112,3 @@ def _gather(channel: int, x: float, ranges: Ranges) -> None:
         spread = max(high - low, LEAST_SPREAD * max(abs(low), abs(high)))
         if 0.0 < SPREADS * spread < ranges.hard[channel]:
             ranges.middle[channel], ranges.limit[channel] = 0.5 * (low + high), SPREADS * spread
-
-
-@kernel(("f8[:, ::1]", Ranges))
-def _clean(values: Floats, ranges: Ranges) -> None:
-    for row in range(len(values)):
-        clean(values[row], ranges)

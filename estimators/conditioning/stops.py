@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from jointwatch_numba.layout import Layout, Vector
 
@@ -54,16 +54,6 @@ class Stops:
             distance=period * speed,
         )
 
-    def absorb(self, values: Floats) -> Floats:
-        """values (rows, channels) → (rows, channels + stops); the same array where there are none."""
-        springs = len(self.state.thresholds)
-        if not springs:
-            return values
-        wide = np.empty((len(values), values.shape[1] + springs))
-        wide[:, : values.shape[1]] = values
-        _follow(wide, values.shape[1], self.state)
-        return wide
-
 
 @inline
 def follow(row: Floats, first: int, springs: Springs) -> None:
@@ -82,9 +72,3 @@ def follow(row: Floats, first: int, springs: Springs) -> None:
         springs.last = q
     for i in range(len(deflections)):
         row[first + i] = deflections[i] if np.isfinite(q) else np.nan
-
-
-@kernel(("f8[:, ::1]", "i8", Springs))
-def _follow(values: Floats, first: int, springs: Springs) -> None:
-    for row in range(len(values)):
-        follow(values[row], first, springs)

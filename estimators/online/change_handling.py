@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from estimators.base import UNKNOWN, Phase, Spectrum
 from estimators.numerics.one_factor import one_factor
-from estimators.online.eta.found import EndedRefit
 from estimators.online.judgement.motion import LOOK_BACK
 from estimators.online.monitor.base import (
     Decision,
@@ -30,10 +29,11 @@ from estimators.online.monitor.gradual import GradualChange
 from estimators.online.parts import Nonlinear, Parts
 from estimators.quantities import Floats
 from estimators.recursive.weights.reversals import UNPROVEN
+from estimators.refit.outcome import EndedRefit
 from estimators.window.motion_period import motion_period
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
-    from estimators.online.relearning import Shown
+    from estimators.online.relearning import ExaminedWindow
 
 #: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
 ASKED: Final = 30.0
@@ -62,8 +62,8 @@ class ChangeHandling:
         """state: shared with the phases, which know when to ask."""
         self.parts, self.state = parts, state
 
-    def holds_again(self) -> bool:
-        """Whether what was known before the last alarm holds again; if so it is in force."""
+    def restore_known(self) -> bool:
+        """Restore what was known before the last alarm where that holds again; returns whether it does."""
         parts, now = self.parts, self.parts.history.total
         usable = parts.recall is not None and self.state.phase in (Phase.NORMAL, Phase.TRANSIENT)
         if parts.recall is None or not usable or not parts.recall.holds(parts.fit.state.sums, parts.fit.block, now):
@@ -88,7 +88,8 @@ class ChangeHandling:
         for asked in parts.monitor.routine(moment):
             self.consult(asked, moment)
 
-    def alarm(self) -> None:
+    def begin_transient(self) -> None:
+        """Take an alarm: the values from before it are published until the monitor decides."""
         parts, state = self.parts, self.parts.learner.rls.state
         ago = state.since + state.onset
         window = parts.history.instants.span(ago)
@@ -155,14 +156,14 @@ class ChangeHandling:
         return gradual.state.began, self.parts.log.state.time
 
     def consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
-        """Compute a window that the monitor requests, and carry out what it decides."""
+        """Examine a window that the monitor requests, and carry out what it decides."""
         if not isinstance(asked, WindowRequest):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.windows.show(asked, moment)
+            shown = self.parts.nonlinear.relearning.windows.examine(asked, moment)
             self._carry_out(self.parts.monitor.review(shown.evidence), shown)
 
-    def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:
+    def _carry_out(self, decision: Decision, shown: "ExaminedWindow | None") -> None:
         parts = self.parts
         if isinstance(decision, Recover):
             if decision.usual:
@@ -178,7 +179,7 @@ class ChangeHandling:
         relearning, now = parts.nonlinear.relearning, parts.history.total
         if isinstance(decision, SearchEta):
             relearning.search(decision, shown)
-            self.settled()
+            self.settle_refits()
         elif isinstance(decision, GiveUp):
             text = relearning.give_up(decision.first)
             parts.monitor.learnt(now)
@@ -214,7 +215,7 @@ class ChangeHandling:
             state.asking = False
             parts.log.say("scaled", str(factor), (state.changed, parts.log.state.time))
 
-    def settled(self) -> EndedRefit | None:
+    def settle_refits(self) -> EndedRefit | None:
         """Accept or reject the refits that have ended; return one of a start, which judges it itself."""
         nonlinear = self.parts.nonlinear
         while nonlinear is not None and (found := nonlinear.refits.poll()) is not None:

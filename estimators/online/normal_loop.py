@@ -98,7 +98,7 @@ class NormalLoop:
         """Whether there is an alarm that has not been handled."""
         return self._learner.rls.state.alarms > self.state.alarms
 
-    def crossed(self) -> bool | None:
+    def rest_changed(self) -> bool | None:
         """Whether the joint rests, if that has changed; else None."""
         resting = self._gate.resting
         if self.state.at_rest == resting:
@@ -123,7 +123,7 @@ class NormalLoop:
         """Begin normal mode, in motion."""
         self.state.at_rest = False
 
-    def copy_state(self) -> None:
+    def take_snapshot(self) -> None:
         """Remember the present state as the one to go back to."""
         copy(self._learner.rls.state, self.state.snapshot)
         self.state.seen = self._history.total

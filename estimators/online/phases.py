@@ -11,7 +11,7 @@ All decisions fall at the ends of blocks of rows, so results do not depend on ho
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,6 @@ GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wan
 
 class Phases:
     """State machine around the parts of one estimator: when each is asked, and what a block of rows ends in."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"changes", "learner", "report"})
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -126,7 +124,7 @@ class Phases:
     def review(self) -> None:
         """End a block: judge, decide, and carry out what is decided."""
         parts, resting = self.parts, self.parts.gate.resting
-        self._collect()
+        self._collect_refits()
         if self.phase in report.IDLE:
             if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
                 self.state.phase, self.state.spectrum = Phase.STARTING, parts.start.spectrum
@@ -136,7 +134,7 @@ class Phases:
             self._restart(cause)
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
-            if self.changes.holds_again():
+            if self.changes.restore_known():
                 return
             parts.fit.close(parts.learner, parts.history.total, parts.log.state.time, self.phase is Phase.NORMAL)
             if parts.gradual is not None and parts.gradual.state.going:
@@ -148,16 +146,16 @@ class Phases:
                 self.changes.ask_for_one_cause()
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
-            self._take(parts.start.verdict(resting))
-            self._collect()
+            self._carry_out(parts.start.verdict(resting))
+            self._collect_refits()
         elif self.phase is Phase.TRANSIENT:
             if parts.nonlinear is None and self.state.asking and parts.learner.rls.state.since < parts.loop.block:
                 parts.learner.doubt()  # another one: what the first rows behind the change showed is not true, either
             moment = parts.moment(self.state.wanted)
             self.changes.consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
-            self.changes.alarm()
-        if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
+            self.changes.begin_transient()
+        if self.phase is Phase.NORMAL and (rests := parts.loop.rest_changed()) is not None:
             parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
@@ -166,7 +164,7 @@ class Phases:
 
     # --- starts
 
-    def _take(self, verdict: Verdict) -> None:
+    def _carry_out(self, verdict: Verdict) -> None:
         """Carry out the verdict of a start."""
         parts = self.parts
         self.state.spectrum = parts.start.spectrum
@@ -206,10 +204,10 @@ class Phases:
             parts.history.clear()
             parts.nonlinear.refits.drop()
 
-    def _collect(self) -> None:
+    def _collect_refits(self) -> None:
         """Handle refits that have ended."""
-        while (found := self.changes.settled()) is not None:
-            self._take(self.parts.start.found(found))
+        while (found := self.changes.settle_refits()) is not None:
+            self._carry_out(self.parts.start.found(found))
 
     # --- reports
 
@@ -262,7 +260,7 @@ class Phases:
         checkpoint.resume(self.keeping(), saved)
         parts.monitor.resume(parts.history.total)
         if parts.nonlinear is not None:
-            parts.loop.copy_state()
+            parts.loop.take_snapshot()
         parts.log.say("resumed", "the values from before the restart are used")
 
 

@@ -1,4 +1,4 @@
-"""Relearning: shows windows to a monitor, carries out its decisions about θ and η, and accepts refits."""
+"""Relearning: examines windows for a monitor, carries out its decisions about θ and η, and accepts refits."""
 
 import math
 from typing import NamedTuple
@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
 from estimators.online.eta.refits import EtaRefits
@@ -19,14 +18,14 @@ from estimators.quantities import Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.acceptance import implausible
-from estimators.refit.outcome import RefitOutcome
+from estimators.refit.outcome import EndedRefit, Pending, RefitOutcome
 from estimators.window.change_point import onset
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score
 
 
-class Shown(NamedTuple):
-    """Declares the evidence of a window, and the score test behind it."""
+class ExaminedWindow(NamedTuple):
+    """The evidence of a window, and the score test behind it."""
 
     evidence: Evidence
     score: Score
@@ -44,8 +43,8 @@ class Windows:
             return self._lookback.before
         return self._lookback.around if which is Before.NOW else self._lookback.nothing
 
-    def show(self, request: WindowRequest, moment: Moment) -> Shown:
-        """Compute the evidence of a requested window."""
+    def examine(self, request: WindowRequest, moment: Moment) -> ExaminedWindow:
+        """Compute what a requested window says."""
         lookback, eta, before = self._lookback, self._eta, self.before(request.before)
         first = self._placed(request, before) if request.place else request.first
         score = lookback.explain(first, before)
@@ -72,7 +71,7 @@ class Windows:
             eta.state.sigma,
             self._learner.rls.p,
         )
-        return Shown(evidence, score)
+        return ExaminedWindow(evidence, score)
 
     def _placed(self, request: WindowRequest, before: Prior) -> int:
         """Number of the row from which on a window is of the change alone, at its most likely place."""
@@ -113,7 +112,7 @@ class Relearning:
         text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
         self._log.say("transient", text, self._history.span(onset))
 
-    def search(self, decision: SearchEta, shown: Shown | None) -> None:
+    def search(self, decision: SearchEta, shown: ExaminedWindow | None) -> None:
         """Start a refit, and report a drift if that is the cause."""
         purpose, first, which, drifted = decision
         if drifted and shown is not None:
@@ -133,7 +132,7 @@ class Relearning:
         rows = self._history.since(evidence.first)
         self._learner.relearn(self._lookback.before, score.theta, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
-        self._suspect(evidence.first, score)
+        self._check_constants(evidence.first, score)
         self._lookback.inflate(score)
         return f"the linear parameters changed {self._lookback.ago(evidence.first)} s ago; new values, η as before"
 
@@ -154,9 +153,9 @@ class Relearning:
         self._learner.rls.theta += score.inverse[:p, p:] @ np.linalg.solve(free, score.step)
         noise = self._lookback.noise(score)
         words = self._eta.step(score.step, evidence.sigma, noise * free, now - first)
-        self._loop.copy_state()
+        self._loop.take_snapshot()
         self._history.outdate(now, self._eta.refill())
-        self._suspect(first, score)
+        self._check_constants(first, score)
         self._lookback.inflate(score)
         text = f"over {self._lookback.ago(first)} s of motion: {words}"
         self._log.say("sharpened", text, self._history.span(first))
@@ -188,11 +187,11 @@ class Relearning:
         self._validity.judge(self._learner)
         score = lookback.explain(pending.first, before)
         lookback.weigh_steps(outcome)
-        self._suspect(pending.first, score, outcome)
+        self._check_constants(pending.first, score, outcome)
         lookback.inflate(score)
         return lookback.window_spectrum(score, self._parameters)
 
-    def _suspect(self, first: int, score: Score, searched: RefitOutcome | None = None) -> None:
+    def _check_constants(self, first: int, score: Score, searched: RefitOutcome | None = None) -> None:
         """Check known constants by the rows since `first`, with the noise of these rows."""
         noise = self._learner.rls.noise * max(self._lookback.state.usual, score.variance)
         self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise, searched)

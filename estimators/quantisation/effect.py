@@ -38,7 +38,7 @@ Reading = tuple[Floats, Floats]  # [Φ' T'] (equations, columns), and what that 
 
 
 class EncoderGrid(NamedTuple):
-    """Declares the steps of an encoder, what they do to a row, and how readings are smoothed."""
+    """The steps of an encoder, what they do to a row, and how readings are smoothed."""
 
     step: float  # rad (m)
     slopes: Floats  # (3, outputs, parameters) ∂φ by value, rate and second derivative of what it reads
@@ -48,7 +48,7 @@ class EncoderGrid(NamedTuple):
 
 
 class ExplainedWindow(NamedTuple):
-    """Declares a window of rows, the values that explain it, and the encoders that its motion was read by."""
+    """A window of rows, the values that explain it, and the encoders that its motion was read by."""
 
     block: NonlinearBlock
     rows: Rows  # with the columns of η

@@ -22,7 +22,7 @@ UNSURE: Final = 0.3**2
 
 
 class Steps(NamedTuple):
-    """Declares the steps of one encoder, and the noise that they add to a row."""
+    """The steps of one encoder, and the noise that they add to a row."""
 
     size: float  # rad (m)
     since: int  # ns, from when they are known

@@ -11,7 +11,7 @@ are shifted by shares of a step. Their reading errors pass the kernel of the row
 A motion that never repeats draws anew each time, and its sums average out. The covariance of θ is the mean of d_j d_jᵀ.
 """
 
-from typing import Annotated, ClassVar, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ HALF: Final = 0.5
 
 
 class EncoderReading(NamedTuple):
-    """Declares how a row follows from the readings of an encoder."""
+    """How a row follows from the readings of an encoder."""
 
     kernels: Floats  # (3, n) of value, rate and second derivative, as rows are smoothed
     slopes: Floats  # (3, parameters) ∂φ by these
@@ -76,8 +76,6 @@ class QuantiserState(Layout, version=1):
 
 class ShiftedQuantiser:
     """The shifted quantiser of a joint with one output; its state is a layout that it is given."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"state"})
 
     def __init__(self, state: QuantiserState) -> None:
         self.state = state

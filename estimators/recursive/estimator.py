@@ -1,6 +1,6 @@
 """A recursive least-squares estimator: θ, its covariance and its noise, around the kernel of kernel.py."""
 
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -33,8 +33,6 @@ FASTEST_SHORT: Final = 0.1
 
 class RecursiveLeastSquares:
     """θ and its covariance, row by row; `state` holds all that it knows."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_factors", "_covariance"})
 
     def __init__(self, parameters: int, outputs: int, period: float, forgetting: Forgetting) -> None:
         """period: s between rows. Learns nothing before `begin`."""

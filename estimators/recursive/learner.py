@@ -112,10 +112,6 @@ class Learner:
         self.rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
         self.rls.state.alarms = max(alarms, self.rls.state.alarms)
 
-    def row_variance(self) -> Floats:
-        """Recent residual variance of rows as they came, before their weights: (outputs,), in the unit of y squared."""
-        return np.asarray(self.rls.variance() * self.rls.noise / self.state.weighed)
-
     @property
     def threshold(self) -> Threshold:
         """The alarm's threshold."""

@@ -31,7 +31,7 @@ from estimators.thresholds import NOISE_FLOOR
 
 
 class ShiftedWindow(NamedTuple):
-    """Declares what the shifted encoders need to read the last rows of a window."""
+    """What the shifted encoders need to read the last rows of a window."""
 
     seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
     first: NDArray[np.int64]  # (rows,) where each row's instants begin

@@ -1,7 +1,8 @@
-"""What a refit of one block says of a joint: plain data, back from a worker."""
+"""A refit: one that is under way, one that has ended, and what it says of a joint; plain data."""
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from estimators.models.friction.base import FrictionSettings
 from estimators.quantities import Floats
@@ -46,3 +47,23 @@ class RefitOutcome:
     white: Floats | None = None  # variances of [θ s] that steps would give which are shifted anew at each instant
     slopes: Floats | None = None  # (rows, moving, nonlinear) of the columns under eta, as NonlinearBlock.slopes
     imitated: dict[str, float] = field(default_factory=dict)  # errors of known constants that they pass for, rms
+
+
+class Pending(NamedTuple):
+    """A refit that is under way."""
+
+    future: "Future[RefitOutcome]"
+    purpose: str  # start, change, confirmation, drift
+    first: int  # numbers of the window's first row, and behind its last
+    last: int
+    epoch: int
+    text: str  # the window in words
+    window: tuple[int, int] | None  # ns, likewise
+
+
+class EndedRefit(NamedTuple):
+    """A refit that has ended: its outcome, or the reason why there is none."""
+
+    outcome: RefitOutcome | None
+    reason: str
+    pending: Pending

@@ -20,11 +20,6 @@ class FrictionHours(NamedTuple):
     temperature: Floats  # (hours,) °C of any thermometer near by; NaN: none
 
     @property
-    def days(self) -> int:
-        """Whole days."""
-        return len(self.load) // DAY
-
-    @property
     def has_thermometer(self) -> bool:
         """Whether a temperature is known in most hours in motion."""
         return bool(np.isfinite(self.temperature[np.isfinite(self.load)]).mean() > 0.5)

@@ -30,8 +30,6 @@ class Numbered:
 class RowHistory:
     """The last `capacity` rows, in order; a row keeps its number for good."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"instants", "store", "_slopes", "_rows", "_stale", "_refill"})
-
     def __init__(self, capacity: int, whole: bool = True) -> None:
         """whole: whether rows are there to be looked at; else only their numbers and instants."""
         self.capacity = capacity

@@ -57,7 +57,7 @@ class ServoJointSettings(FrozenSettings):
 
 
 class ServoParts(Layout):
-    """Declares the present parameters of the joint; units, where not stated: kg·m², N·m, N·m·s/rad, rad."""
+    """The present parameters of the joint; units, where not stated: kg·m², N·m, N·m·s/rad, rad."""
 
     J_m: float
     J_l: float

@@ -23,7 +23,7 @@ class GivenMotion(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Declares one joint, and how it is measured."""
+    """One joint, and how it is measured."""
 
     truth: Mapping[str, float]  # of the model
     torque: Floats  # N·m at every sample, without noise

@@ -6,6 +6,7 @@ Speeds are trapezoids, each of its own height, so most of the time a joint has a
 import numpy as np
 
 from hil_rig.truth.given import GivenMotion, drawn, joint, measured
+from hil_rig.truth.programs import profile
 from hil_rig.truth.trial import Trial
 
 SECONDS = 150.0
@@ -34,14 +35,10 @@ def _motion(rng: np.random.Generator, rate: float, kind: str) -> GivenMotion:
         way = there - here
         count = max(round(0.5 * rate), round(abs(way) / rng.uniform(*SPEEDS[kind]) * rate))
         rest = rng.choice([0.0, 0.1, rng.uniform(0.5, 3.0)]) if kind == "moves" else 0.5
-        s, top = np.arange(count) / count, 1.0 / (1.0 - ramp)
-        profile = top * np.clip(np.minimum(s, 1.0 - s) / ramp, 0.0, 1.0)
-        slope = top / ramp * ((s < ramp).astype(float) - (s >= 1.0 - ramp))
-        before = np.where(s < ramp, s**2 / (2.0 * ramp), s - ramp / 2.0)
-        gone = top * np.where(s < 1.0 - ramp, before, 1.0 - ramp - (1.0 - s) ** 2 / (2.0 * ramp))
+        gone, pace, slope = profile(np.arange(count) / count, "trapezoid", ramp)
         end, seconds = min(length, at + count), count / rate
         place[at:end] = (here + way * gone)[: end - at]
-        speed[at:end] = (way * profile / seconds)[: end - at]
+        speed[at:end] = (way * pace / seconds)[: end - at]
         acceleration[at:end] = (way * slope / seconds**2)[: end - at]
         at, here = min(length, end + round(float(rest) * rate)), there
         place[end:at] = here

@@ -15,22 +15,22 @@ SHAPES: Final = ("trapezoid", "smooth")
 
 
 class Move(NamedTuple):
-    """Declares one move, and the rest behind it."""
+    """One move, and the rest behind it."""
 
     way: float  # rad
     seconds: float
     rest: float  # s
 
 
-def profile(s: Floats, shape: str) -> tuple[Floats, Floats, Floats]:
+def profile(s: Floats, shape: str, ramp: float = 0.25) -> tuple[Floats, Floats, Floats]:
     """Share of the way, speed and acceleration at shares s of a move's time, from rest to rest.
 
-    A trapezoid of speed has ramps of a quarter; a smooth move has the least jerk.
+    A smooth move has the least jerk; ramp: share of the time that either ramp of a trapezoid of speed takes.
     """
     if shape == "smooth":
         speed, acceleration = 30.0 * s**2 * (1.0 - s) ** 2, 60.0 * s * (1.0 - 3.0 * s + 2.0 * s**2)
         return s**3 * (10.0 - 15.0 * s + 6.0 * s**2), speed, acceleration
-    ramp, top = 0.25, 1.0 / 0.75
+    top = 1.0 / (1.0 - ramp)
     speed = top * np.clip(np.minimum(s, 1.0 - s) / ramp, 0.0, 1.0)
     acceleration = top / ramp * ((s < ramp).astype(float) - (s >= 1.0 - ramp))
     before = np.where(s < ramp, s**2 / (2.0 * ramp), s - ramp / 2.0)

@@ -12,16 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from daq.replay.one_robot import (
-    IdentifiedRobot,
-    Recorded,
-    RobotEstimator,
-    identify,
-    pieces,
-    read_urdf,
-    with_live_residuals,
-)
 from daq.state.baselines import JUDGED
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
+from estimators.offline.robot.motion import pieces
+from estimators.online.robot.estimator import RobotEstimator
 from hil_rig.plants.base import Floats, Jump
 from hil_rig.plants.robots import lwr4
 from hil_rig.plants.robots.fourier import FourierMotion

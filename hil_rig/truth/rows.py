@@ -13,8 +13,7 @@ from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 from hil_rig.plants.trajectory import Trajectory
 from hil_rig.truth import robot, unseen_rows
 from hil_rig.truth.moves import moves
-from hil_rig.truth.trial import Sampled, Trial
-from hil_rig.truth.truth_row import TruthRow
+from hil_rig.truth.trial import Sampled, Trial, TruthRow
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}

@@ -14,8 +14,7 @@ import numpy as np
 
 from hil_rig.plants.base import Floats
 from hil_rig.truth.rows import rigid
-from hil_rig.truth.trial import Sampled, Trial
-from hil_rig.truth.truth_row import TruthRow
+from hil_rig.truth.trial import Sampled, Trial, TruthRow
 
 POSITION: Final = 0  # columns
 TORQUE: Final = 1

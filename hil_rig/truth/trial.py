@@ -241,3 +241,12 @@ def _deviation_of_rms(trials: list[Floats], root: int = 2) -> float:
     squares, sizes = np.array([float(z @ z) for z in trials]), np.array([len(z) for z in trials])
     without = ((squares.sum() - squares) / (sizes.sum() - sizes)) ** (1.0 / root)
     return float(np.sqrt((count - 1) * np.var(without)))
+
+
+class TruthRow(NamedTuple):
+    """One kind of joint."""
+
+    right: bool  # whether the model is right
+    make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # by the seed
+    beyond: Mapping[str, str] = {}  # limits that nobody can meet there, and why
+    soon: bool = False  # whether it must be trusted within SOON of its first motion

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hil_rig.truth import gradual, left_out, programs
 from hil_rig.truth.given import MODEL
-from hil_rig.truth.truth_row import TruthRow
+from hil_rig.truth.trial import TruthRow
 
 PICKS: Final = (
     (25.0, 18),

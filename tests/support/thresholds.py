@@ -44,12 +44,10 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/thresholds.py": ("ENDLESS", "NEVER"),
     "estimators/alignment/clock_state.py": ("OUT_OF_ORDER", "PLACED", "LATE", "SETTLING"),
     "estimators/alignment/resampler.py": ("COUNTER_BIT",),
-    "estimators/causes/kinds/belt_slack.py": ("CAUSE",),
-    "estimators/causes/kinds/encoder_eccentricity.py": ("CAUSE",),
-    "estimators/causes/kinds/encoder_slip.py": ("CAUSE",),
-    "estimators/causes/kinds/load.py": ("CAUSE", "GRAVITY"),
-    "estimators/causes/kinds/temperature.py": ("CAUSE",),
-    "estimators/causes/kinds/torque_measurement.py": ("CAUSE",),
+    "estimators/causes/kinds/drive_train.py": ("BELT_SLACK",),
+    "estimators/causes/kinds/friction.py": ("TEMPERATURE",),
+    "estimators/causes/kinds/measurement.py": ("ENCODER_ECCENTRICITY", "ENCODER_SLIP", "TORQUE_MEASUREMENT"),
+    "estimators/causes/kinds/outside.py": ("LOAD", "GRAVITY"),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),
     "daq/core/batch_pass.py": ("NOTHING", "UPDATE", "DECISION", "REVIEWED"),
@@ -80,7 +78,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/online/robot/findings/friction_discrepancy.py": ("SUMS",),
     "estimators/online/robot/residual_attribution.py": ("BESIDE_MODEL",),
     "estimators/plausibility/mistakes/fit.py": ("SIGNED",),
-    "estimators/plausibility/mistakes/position_units.py": ("DEGREE", "TURN"),
+    "estimators/plausibility/mistakes/units.py": ("DEGREE", "TURN"),
     "estimators/plausibility/mistakes/times.py": ("FACTORS", "MILLI"),
     "estimators/quantisation/rounding.py": ("(STEP, TABLE)", "LENGTH"),
     "estimators/recursive/estimator.py": ("NEVER",),
@@ -101,7 +99,7 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/causes/answer.py": {"text": (99.0,)},  # per cent that are not all
     "estimators/causes/evidence.py": {"_ways": (1e-300,)},  # no division by zero, as below
     "estimators/causes/healthy_joint.py": {"of": (1e-300,)},
-    "estimators/causes/kinds/load.py": {"torque": (1e-9,)},  # no moment at all
+    "estimators/causes/kinds/outside.py": {"load_torque": (1e-9,)},  # no moment at all
     "estimators/causes/sample_rows.py": {"_rows": (1e-9,)},  # s per ns
     "estimators/causes/time_course.py": {"time_course": (1e-300,)},
     "estimators/conditioning/bandwidth_check.py": {"__init__": (6.0,)},  # noise of a second difference
@@ -111,10 +109,10 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/online/gear/lost_motion.py": {"report": (99.9,)},  # per cent that are not all
     "estimators/online/start/robot_start.py": {"progress": (99.0,)},
     "estimators/online/start/plausibility_look.py": {"_motion": (1e-9,)},  # s per ns
-    "estimators/plausibility/mistakes/position_units.py": {"find_position_wraps": (360.0,)},  # a turn in degrees
-    "estimators/plausibility/mistakes/torque_units.py": dict.fromkeys(  # powers of ten
-        ("find_torque_scale", "find_torque_beyond_limit", "find_current_as_torque"), (10.0,)
-    ),
+    "estimators/plausibility/mistakes/units.py": {
+        "find_position_wraps": (360.0,),  # a turn in degrees
+        **dict.fromkeys(("find_torque_scale", "find_torque_beyond_limit", "find_current_as_torque"), (10.0,)),  # powers
+    },
     "estimators/quantisation/encoder_steps.py": {
         "sample": (1e-9,),  # s per ns
         "half_width": (0.2, 4.0),  # noise of a smoothed acceleration

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 from daq.stream.update import Map
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats, Nanoseconds
 from estimators.wear.use_counts import BAND, STEPS, UseState, count_use
-from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Integers, Layout, Matrix
 
 TEMPERATURE = "temperature"  # the channel's role
@@ -46,10 +45,6 @@ class JointUse:
             remembered=SECONDS,
         )
 
-    def absorb(self, times: Nanoseconds, samples: Floats, step: float) -> None:
-        """Count. times: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known."""
-        _absorb(times, samples, step, self.state)
-
     def before_second_of(self, tick: int) -> Map:
         """What had been counted when the second of this sample (ns) began, however samples came in batches."""
         state, second = self.state, tick // EVERY
@@ -82,7 +77,10 @@ def _note_second(second: int, state: JointUseState) -> None:
 
 @inline
 def absorb_use(times: Nanoseconds, samples: Floats, step: float, state: JointUseState) -> None:
-    """Count these samples, as `JointUse.absorb`."""
+    """Count these samples.
+
+    times: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known.
+    """
     state.use.band = max(BAND, STEPS * step)
     first = 0
     while first < len(times):
@@ -96,11 +94,3 @@ def absorb_use(times: Nanoseconds, samples: Floats, step: float, state: JointUse
         if state.thermometer >= 0 and math.isfinite(samples[last - 1, state.thermometer]):
             state.temperature = samples[last - 1, state.thermometer]
         first = last
-
-
-@kernel(("i8[::1]", "f8[:, ::1]", "f8", JointUseState))
-def _absorb_use(times: Nanoseconds, samples: Floats, step: float, state: JointUseState) -> None:
-    absorb_use(times, samples, step, state)
-
-
-_absorb: Final = direct(_absorb_use)

@@ -1,1 +1,1 @@
-"""The causes, a file each: what it adds to torque and twist, and its remedy. The catalogue lists them."""
+"""The causes by where they are: what each adds to torque and twist, and its remedy. The catalogue lists them."""

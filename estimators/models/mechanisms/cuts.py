@@ -31,7 +31,6 @@ WORLD: Final = 24
 
 # kinds of cuts: their numbers of rows
 PLANAR: Final = 2
-BALL: Final = 3
 REVOLVING: Final = 5
 # columns of tied (cuts, TIED)
 POINT_A: Final = 0  # point on a, in its frame

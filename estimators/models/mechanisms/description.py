@@ -1,4 +1,4 @@
-"""Declares a mechanism as a file says it: links on joints, cut joints that close loops, and the bearing of each joint.
+"""A mechanism as a file says it: links on joints, cut joints that close loops, and the bearing of each joint.
 
 A mechanism that was identified also has the speed over which its friction turns its sign, and how large the residual
 of each drive was where nothing disturbed it: the running service compares its residual with that.

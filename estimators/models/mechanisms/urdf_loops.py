@@ -4,17 +4,13 @@ The TOML names the file (`urdf`, beside it), the joints that are driven (`drives
 whose points lie in the URDF's link frames. Links are turned into frames that are parallel to the base's at zero.
 """
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from estimators.models.mechanisms.description import Bearing, Cut, Description, MechanismError, Triple
-from estimators.models.mechanisms.mechanism import Mechanism, build
-from estimators.models.robots.description import RobotDescription, RobotError
-from estimators.models.robots.files.urdf import read_urdf
+from estimators.models.mechanisms.description import Bearing, Cut, Description, Triple
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.inertia import tensor
 from estimators.quantities import Axis, Floats, Settings
 
@@ -65,25 +61,6 @@ class UrdfLoops(Settings):
             "drive": self.drives is None or joint.name in self.drives,
             "bearing": self.bearings.get(joint.name, Bearing()),
         }
-
-
-def load_urdf(file: Path) -> Mechanism:
-    """file: the TOML. Raises MechanismError with every mistake."""
-    try:
-        loops = UrdfLoops.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-        robot = read_urdf(file.parent / loops.urdf).robot
-    except OSError as error:
-        raise MechanismError(f"{file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, RobotError, ValidationError) as error:
-        raise MechanismError(f"{file}: {error}") from error
-    unknown = loops.unknown_names(robot)
-    if unknown:
-        lines = (
-            f'{file}: {".".join(map(str, path))}: there is no "{name}"; there are {", ".join(known)}'
-            for path, name, known in unknown
-        )
-        raise MechanismError("\n".join(lines))
-    return build(loops.content(robot), str(file))
 
 
 def describe(loops: UrdfLoops, robot: RobotDescription) -> Description:

@@ -18,7 +18,6 @@ ROWS: Final = 400  # random motions
 DEPENDENT: Final = 10.0  # times the rounding of the largest |R_kk|, below which a column says nothing new
 NOTHING: Final = 1e-10  # entry of β below which it is none
 NAMES: Final = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-UNITS: Final = ("kg", "kg·m", "kg·m", "kg·m", *("kg·m²",) * 6)
 # within a link inertia comes before mass: a column that could stand for either then stands for the inertia
 ORDER: Final = (4, 5, 7, 6, 8, 9, 1, 2, 3, 0)
 

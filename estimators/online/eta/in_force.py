@@ -40,8 +40,6 @@ class EtaState:
 class EtaInForce:
     """The nonlinear parameters of one block of a model, as they hold now."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "encoder_grids", "limits"})
-
     def __init__(self, model: Model, taps: Floats, overlap: float, limits: AcceptanceSettings = DEFAULT) -> None:
         """taps: of the kernel that smoothed the rows, of which `overlap` say the same; limits: of a refit."""
         self.limits = limits

@@ -42,8 +42,6 @@ class LookbackState:
 class Lookback:
     """Evaluates windows of the history with η frozen."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"before"})
-
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row

@@ -4,7 +4,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
-from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.judgement.events import EventLog
 from estimators.quantisation.effect import READ
@@ -13,7 +12,7 @@ from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.inline import Inline
 from estimators.refit.job import job, run, shifted_window
-from estimators.refit.outcome import SearchReport
+from estimators.refit.outcome import EndedRefit, Pending, SearchReport
 from estimators.refit.settings import RefitSettings
 from estimators.window.row_history import RowHistory
 
@@ -36,8 +35,6 @@ class RefitsState:
 
 class EtaRefits:
     """Starts refits of the block in force, and reports whether they are accepted."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"pending"})
 
     def __init__(
         self,

@@ -75,7 +75,7 @@ SOFTER: Final = 0.1
 
 
 class GearReport(NamedTuple):
-    """Declares what is known of a gear."""
+    """What is known of a gear."""
 
     values: Floats  # (PARAMETERS,) NaN where nothing can be said
     deviations: Floats  # (PARAMETERS,)

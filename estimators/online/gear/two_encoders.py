@@ -22,7 +22,7 @@ SPEEDING: Final = 2.0
 
 
 class WatchedGear(NamedTuple):
-    """Declares a gear that is watched."""
+    """A gear that is watched."""
 
     settings: LostMotionSettings | OneEncoderSettings
     roles: tuple[str, ...]  # of the joint's channels, in the order in which the watch takes them

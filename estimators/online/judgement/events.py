@@ -19,8 +19,6 @@ class EventLogState:
 class EventLog:
     """Events in order, each at the instant of the last row."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_events"})
-
     def __init__(self) -> None:
         self.state = EventLogState()
         self._events: list[Event] = []

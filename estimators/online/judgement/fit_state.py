@@ -1,4 +1,4 @@
-"""Declares the state of ModelFit: the sums of the rows since the start, and what they said at the end of a block."""
+"""The state of ModelFit: the sums of the rows since the start, and what they said at the end of a block."""
 
 from typing import Annotated
 

@@ -11,7 +11,7 @@ are too few blocks, as behind an alarm, the last report stands.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -64,8 +64,6 @@ LOADS: Final = frozenset({"inertia", "gravity_sin", "gravity_cos", "offset"})
 
 class ModelFit:
     """Judges how well the model of one estimator fits, and widens its deviations."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "earlier", "_gate", "_steps"})
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ The reasons are in docs/decisions/026-validity-by-direction.md.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +77,6 @@ class ValidityState(Layout, version=4):
 class Validity:
     """Decides with hysteresis whether the prediction may be trusted, and which parameters are known."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_states"})  # follows from what is kept
-
     def __init__(self, parameters: Sequence[Parameter], cubic: int | None = None) -> None:
         """cubic: the column that grows with the cube of an elastic gear's torque, if any."""
         self._parameters = parameters
@@ -110,11 +108,6 @@ class Validity:
         state.values[:], state.variances[:] = values, deviations**2
         state.covariance[:] = state.whole[:] = np.diag(deviations**2)
         _judge(state, leverage, signal)
-
-    @property
-    def valid(self) -> NDArray[np.bool_]:
-        """Which parameters are known: (parameters,)."""
-        return self.state.valid
 
     @property
     def sure(self) -> NDArray[np.bool_]:

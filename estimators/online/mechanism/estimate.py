@@ -1,4 +1,4 @@
-"""Declares the report of a mechanism at one instant."""
+"""The report of a mechanism at one instant."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

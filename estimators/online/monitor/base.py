@@ -36,7 +36,7 @@ class Moment(NamedTuple):
 
 
 class Purpose(StrEnum):
-    """Declares for what a window is requested."""
+    """For what a window is requested."""
 
     CHANGE = "change"
     SHARPEN = "sharpen"
@@ -44,7 +44,7 @@ class Purpose(StrEnum):
 
 
 class Before(StrEnum):
-    """Declares what is taken as known of the columns that are not friction."""
+    """What is taken as known of the columns that are not friction."""
 
     NOTHING = "nothing"
     CHANGE = "change"  # what was known before the change that is looked into
@@ -52,7 +52,7 @@ class Before(StrEnum):
 
 
 class WindowRequest(NamedTuple):
-    """Declares a window that a monitor requests."""
+    """A window that a monitor requests."""
 
     purpose: Purpose
     first: int  # number of its first row
@@ -61,7 +61,7 @@ class WindowRequest(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Declares what a window says, with η frozen."""
+    """What a window says, with η frozen."""
 
     purpose: Purpose
     first: int  # number of its first row
@@ -125,7 +125,7 @@ Decision = Wait | Recover | Restore | LearnTheta | SearchEta | GiveUp | Sharpen
 
 
 class Rejection(NamedTuple):
-    """Declares a refit that is rejected."""
+    """A refit that is rejected."""
 
     first: int  # numbers of its window's first row, and behind its last
     last: int

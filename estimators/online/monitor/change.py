@@ -1,6 +1,6 @@
 """Inquiry into a change: where it began, when a refit is tried again, and when a refit is confirmed."""
 
-from typing import ClassVar, Final
+from typing import Final
 
 from estimators.online.monitor.base import Decision, GiveUp, Moment, Rejection, Wait
 from estimators.refit.acceptance import GROWTH
@@ -21,8 +21,6 @@ DOUBTED: Final = 2.0
 
 class ChangeInquiry:
     """Follows one change by numbers of rows; begins anew after a restart of the program."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"onset", "newest", "attempt", "confirm"})
 
     def __init__(self) -> None:
         self.onset = 0  # from which on what is in force, or looked into, has been so

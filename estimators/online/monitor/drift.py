@@ -1,7 +1,7 @@
 """Drift: in normal mode refits are confirmed, η becomes more certain, and slow drift of η is looked for."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -30,8 +30,6 @@ MOVED: Final = 0.03
 
 class DriftWatch:
     """Tests the last motion period every second; η is searched after two significant results."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
     def __init__(self, change: ChangeInquiry, accept: AcceptanceSettings = DEFAULT) -> None:
         self._change, self._accept = change, accept

@@ -61,8 +61,6 @@ class GradualState:
 class GradualChange:
     """Follows a change that goes on, of a model without nonlinear parameters."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_learner"})  # a part, which keeps its own state
-
     def __init__(self, learner: Learner) -> None:
         self._learner, p = learner, learner.rls.p
         self.state = GradualState(np.zeros(p), np.zeros(p), np.zeros(p))

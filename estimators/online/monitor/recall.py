@@ -7,7 +7,7 @@ so soon is of the same event, and leaves what is kept as it is; but what was rec
 up.
 """
 
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -40,8 +40,6 @@ class RecallState(Layout, version=2):
 
 class Recall:
     """What was known before an alarm, until it holds again or is of the past."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_learner", "_fit"})  # parts, which keep their own states
 
     def __init__(self, learner: Learner, fit: FitState) -> None:
         self._learner, self._fit = learner, fit

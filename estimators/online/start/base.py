@@ -3,9 +3,9 @@
 from typing import NamedTuple, Protocol
 
 from estimators.base import Spectrum
-from estimators.online.eta.found import EndedRefit
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Threshold
+from estimators.refit.outcome import EndedRefit
 from estimators.rows import Rows
 
 

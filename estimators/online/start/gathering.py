@@ -1,7 +1,7 @@
 """What all starts share: gather rows, give the learner their scale, check them each second, calibrate at the end."""
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,6 @@ IDENTIFIABLE: Final = 0.5
 
 class Gathering:
     """Gathers the rows of one start, and lets the learner learn from them."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"rows", "anchor"})
 
     def __init__(self, learner: Learner, validity: Validity, motion: MotionCount, gate: Gate | None = None) -> None:
         """gate: of a model whose rows with a reversal may weigh less; None: they never do."""

@@ -5,10 +5,9 @@ It does not wait for what this motion does not distinguish: σ says so from then
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from estimators.base import UNKNOWN, Spectrum
-from estimators.online.eta.found import EndedRefit
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import SMALL, Validity
@@ -18,6 +17,7 @@ from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.learner import Learner
+from estimators.refit.outcome import EndedRefit
 from estimators.rows import Rows
 from estimators.window.spectrum import spectrum
 
@@ -32,7 +32,6 @@ GROWN: Final = 1.03
 class LinearStart:
     """Learns with λ = 1 from a wide prior, over enough motion."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "_try"})
     unsure: tuple[Reason, ...] = ()
 
     def __init__(

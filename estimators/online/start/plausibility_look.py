@@ -18,7 +18,7 @@ from estimators.online.settings import LINK, JointIdentification
 from estimators.online.start.pieces import Pieces
 from estimators.plausibility.mistakes.base import KnownBodies, Motion
 from estimators.plausibility.mistakes.look import look
-from estimators.plausibility.mistakes.torque_units import find_torque_beyond_limit
+from estimators.plausibility.mistakes.units import find_torque_beyond_limit
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.refit.inline import Inline

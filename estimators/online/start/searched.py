@@ -5,13 +5,12 @@ motion better, and names known constants that are wrong.
 """
 
 import math
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from estimators.base import UNKNOWN, Spectrum
 from estimators.models.base import Model
-from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
 from estimators.online.eta.refits import EtaRefits
@@ -26,7 +25,7 @@ from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import GROWTH, doubts
-from estimators.refit.outcome import RefitOutcome, SearchReport
+from estimators.refit.outcome import EndedRefit, Pending, RefitOutcome, SearchReport
 from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
@@ -47,10 +46,6 @@ CHANGES: Final = 3
 
 class SearchedStart:
     """Gathers rows until a search over them is certain of every parameter."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset(
-        {"spectrum", "unsure", "_first", "_try", "_recentrings", "_before", "_residual", "_changes"}
-    )
 
     def __init__(
         self,

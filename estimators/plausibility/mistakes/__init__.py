@@ -9,12 +9,10 @@ beside it: a velocity, bodies that the configuration states, the drive's largest
 from typing import Final
 
 from estimators.plausibility.mistakes.base import Mistake
-from estimators.plausibility.mistakes.channels_exchanged import find_channels_exchanged
-from estimators.plausibility.mistakes.position_units import find_position_in_degrees
-from estimators.plausibility.mistakes.signs import find_torque_sign, find_velocity_sign
+from estimators.plausibility.mistakes.directions import find_channels_exchanged, find_torque_sign, find_velocity_sign
 from estimators.plausibility.mistakes.times import find_time_factor, find_time_in_milliseconds
 from estimators.plausibility.mistakes.torque_late import find_torque_late
-from estimators.plausibility.mistakes.torque_units import find_current_as_torque, find_torque_scale
+from estimators.plausibility.mistakes.units import find_current_as_torque, find_position_in_degrees, find_torque_scale
 
 MISTAKES: Final[tuple[Mistake, ...]] = (  # exact bounds come before them, see look.py
     find_position_in_degrees,

@@ -6,8 +6,7 @@ from itertools import permutations
 from estimators.plausibility.mistakes import MISTAKES
 from estimators.plausibility.mistakes.base import Finding, Motion, Subject
 from estimators.plausibility.mistakes.fit import compare, explains, solve_usable, subject_of
-from estimators.plausibility.mistakes.position_units import find_position_wraps
-from estimators.plausibility.mistakes.torque_units import find_torque_beyond_limit
+from estimators.plausibility.mistakes.units import find_position_wraps, find_torque_beyond_limit
 from estimators.reasons import Reason
 
 

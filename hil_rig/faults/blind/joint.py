@@ -31,7 +31,7 @@ READ_HEAD_LINES: Final = 1024.0  # signal periods a turn of the encoder
 
 
 class JointParts(Layout):
-    """Declares the present parameters of the joint; units, where not stated: kg·m², N·m, N·m·s/rad, rad."""
+    """The present parameters of the joint; units, where not stated: kg·m², N·m, N·m·s/rad, rad."""
 
     J_m: float
     J_l: float

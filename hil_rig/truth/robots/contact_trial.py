@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.replay.one_robot import IdentifiedRobot, RobotEstimator
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.online.robot.estimator import RobotEstimator
 from hil_rig.plants.base import Floats, Jump
 from hil_rig.truth.robots.momentum_observer import observed
 from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, DrawnArm, draw, identified
@@ -33,7 +34,7 @@ TELLABLE: Final = (
 
 
 class ContactPush(NamedTuple):
-    """Declares the truth of one push."""
+    """The truth of one push."""
 
     at: float  # s
     link: int
@@ -43,7 +44,7 @@ class ContactPush(NamedTuple):
 
 
 class DetectedPush(NamedTuple):
-    """Declares what one detector found of one push."""
+    """What one detector found of one push."""
 
     delay: float  # s; infinite where it is missed
     link: int | None  # the link that it names SETTLED s after the onset
@@ -53,7 +54,7 @@ class DetectedPush(NamedTuple):
 
 
 class ContactOutcome(NamedTuple):
-    """Declares the result of one trial."""
+    """The result of one trial."""
 
     ours: list[tuple[ContactPush, DetectedPush]]
     observer: list[tuple[ContactPush, DetectedPush]]

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from scipy.signal import butter, lfilter, lfilter_zi
 
-from daq.replay.one_robot import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from hil_rig.plants.base import Floats
 
 GAIN: Final = 2.0 * np.pi * 10.0  # K, 1/s: the cut-off of the filter in the live estimator

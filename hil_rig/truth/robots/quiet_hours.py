@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.replay.one_robot import RobotEstimator
+from estimators.online.robot.estimator import RobotEstimator
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.fourier import FourierMotion
 from hil_rig.truth.robots.contact_trial import AFTER, BEGIN, LASTING, MARGIN
@@ -26,7 +26,7 @@ SEED: Final = 59
 
 
 class QuietHours(NamedTuple):
-    """Declares what two detectors have reported of an arm that nobody touches."""
+    """What two detectors have reported of an arm that nobody touches."""
 
     axes: int
     hours: float

@@ -7,7 +7,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.replay.one_robot import IdentifiedRobot, Recorded, identify, pieces, read_urdf, with_live_residuals
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
+from estimators.offline.robot.motion import pieces
 from hil_rig.plants.base import Floats, Jump
 from hil_rig.plants.robots.data_sheet import DataSheet
 from hil_rig.plants.robots.dynamics import body

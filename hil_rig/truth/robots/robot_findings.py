@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.replay.one_robot import RobotEstimator, RobotFinding
 from daq.state.baselines import JUDGED
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.record import RobotFinding
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.dynamics import GRAVITY, inverse_dynamics
 from hil_rig.truth.robots.disturbances import CHANGE, DISTURBANCES, PAYLOAD, SECONDS, Disturbance

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.followers.joint_summary import JointSummary
-from daq.core.followers.joint_use import EVERY, JointUse
+from daq.core.followers.joint_use import EVERY, JointUse, absorb_use
 from daq.core.gear_pipeline import clearance_body, lost_motion_body
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
@@ -94,7 +94,7 @@ def summary(publication: Publication) -> tuple[bytes, bytes]:
     records = ChangeRecords(publication, {"coulomb": "N·m"})
     records.update(DRIFT, ["coulomb"], [], estimate(), {"coulomb": 0.1}, 12.5)
     use = JointUse(("position", "torque", "temperature"), "N·m")
-    use.absorb(np.array([-2, -1]), np.array([[0.0, 0.0, 31.5], [0.1, 0.0, 31.5]]), 0.0)
+    absorb_use(np.array([-2, -1]), np.array([[0.0, 0.0, 31.5], [0.1, 0.0, 31.5]]), 0.0, use.state)
     made = JointSummary("rigid", "N·m", {"coulomb": "N·m"}, publication, use, records)
     [message] = made.messages(estimate(), 5, 12.5)
     assert made.messages(estimate(), EVERY - 1, 13.5) == [], "once a second"

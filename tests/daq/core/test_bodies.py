@@ -7,7 +7,7 @@ import numpy as np
 
 from daq.core.changes.change_records import ChangeRecord, ChangeRecords
 from daq.core.followers.joint_summary import JointSummary
-from daq.core.followers.joint_use import JointUse
+from daq.core.followers.joint_use import JointUse, absorb_use
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body
 from daq.stream.update import Map, Publication
@@ -134,7 +134,7 @@ def test_a_summary_comes_once_a_second_and_at_once_where_the_status_is_another()
     units = {"coulomb": "N·m"}
     summary = JointSummary("rigid", "N·m", units, publication, use, records)
     times = SECOND * 10 + np.arange(1000) * (SECOND // 1000)
-    use.absorb(times, np.column_stack([np.arange(1000.0), np.zeros(1000)]), 0.0)
+    absorb_use(times, np.column_stack([np.arange(1000.0), np.zeros(1000)]), 0.0, use.state)
 
     def told(tick: int, status: Status = Status.VALID) -> list[Map]:
         estimate = Estimate(

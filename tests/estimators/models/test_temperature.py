@@ -61,8 +61,10 @@ def test_viscous_friction_follows_the_published_law_over_forty_kelvins() -> None
 
 def test_a_temperature_that_stays_is_no_dead_channel() -> None:
     channels = Channels(("position", "torque", "temperature"), 0.01, 0.005)
-    t = np.arange(0.0, 10.0, 0.01)
-    channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), 21.0))))
-    assert channels.faults == ()
-    channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), np.nan))))
+    t = 0.01 * np.arange(channels.span)
+    for temperature, faults in ((21.0, 0), (np.nan, 1)):
+        channels.watched.values[:] = np.column_stack((np.sin(t), np.cos(t), np.full(len(t), temperature)))
+        channels.watched.count = channels.span
+        channels.look()
+        assert len(channels.faults) == faults
     assert [fault.split()[0] for fault in map(str, channels.faults)] == ["temperature"]

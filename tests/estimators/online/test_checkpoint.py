@@ -150,6 +150,28 @@ def test_a_checkpoint_is_the_sum_of_what_its_parts_declare(running: JointEstimat
             part.state.undeclared = 1
 
 
+# attributes that work while the program runs and follow from what is kept, or begin anew after a restart
+WORKING: dict[str, set[str]] = {
+    "ChangeInquiry": {"attempt", "confirm", "newest", "onset"},
+    "DriftWatch": {"drifts", "due"},
+    "EtaInForce": {"block", "encoder_grids", "limits", "other_law"},
+    "EtaRefits": {"pending"},
+    "EventLog": {"_events"},
+    "Gathering": {"anchor", "rows"},
+    "GradualChange": {"_learner"},
+    "LinearStart": {"_try", "spectrum"},
+    "Lookback": {"before"},
+    "ModelFit": {"_gate", "_steps", "active", "earlier"},
+    "Phases": {"changes", "learner", "report"},
+    "Recall": {"_fit", "_learner"},
+    "RecursiveLeastSquares": {"_covariance", "_factors"},
+    "RowHistory": {"_refill", "_rows", "_slopes", "_stale", "instants", "store"},
+    "SearchedStart": {"_before", "_changes", "_first", "_recentrings", "_residual", "_try", "spectrum", "unsure"},
+    "ShiftedQuantiser": {"state"},
+    "Validity": {"_states"},
+}
+
+
 def moved(fresh: Any, used: Any, name: str = "phases") -> set[str]:
     """Attributes in which two estimators built alike differ, and that nobody has declared: kept or WORKING."""
     kept = [one.state for one in used_parts(used) if hasattr(one, "state")]
@@ -168,7 +190,7 @@ def _moved(fresh: Any, used: Any, name: str, kept: list[Any]) -> Iterator[str]:
     kept = kept + declared
     for attribute, value in places.items():
         declared_state = attribute == "state" and hasattr(value, "VERSION")
-        if declared_state or attribute in getattr(type(used), "WORKING", ()):
+        if declared_state or attribute in WORKING.get(type(used).__name__, ()):
             continue
         known, place = getattr(fresh, attribute, None), f"{name}.{attribute}"
         if isinstance(value, np.ndarray):

@@ -6,10 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from estimators.online.eta.found import Pending
 from estimators.online.eta.refits import EtaRefits
 from estimators.online.judgement.events import EventLog
-from estimators.refit.outcome import RefitOutcome
+from estimators.refit.outcome import Pending, RefitOutcome
 
 ROW = 0.01  # s
 DONE = cast(RefitOutcome, object())

@@ -12,8 +12,7 @@ from hil_rig.plants.base import Floats
 from hil_rig.truth import left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.truth.signals import faulty
-from hil_rig.truth.trial import TrialOutcome, run, together
-from hil_rig.truth.truth_row import TruthRow
+from hil_rig.truth.trial import TrialOutcome, TruthRow, run, together
 
 pytestmark = pytest.mark.compiled
 

@@ -24,23 +24,23 @@ def test_validity_has_hysteresis_and_names_what_is_missing() -> None:
     validity = Validity(PARAMETERS)
     values, leverage = np.array([1.0, 0.001]), np.array([10.0, 1.0])
     validity.weigh(values, np.array([0.2, 0.05]), leverage, 10.0)
-    assert validity.valid.tolist() == [False, True]  # the offset is small, but so is what it does to the torque
+    assert validity.state.valid.tolist() == [False, True]  # the offset is small, but so is what it does to the torque
     assert validity.reasons == (Reason("uncertain", "inertia", {"value": 1.0, "deviation": 0.2}, INERTIA),)
     [said] = map(str, validity.reasons)
     assert said == "inertia is not certain enough yet: 1 ± 0.2 kg·m²; it needs stronger accelerations"
     validity.weigh(values, np.array([0.04, 0.05]), leverage, 10.0)
-    assert validity.valid.all()
+    assert validity.state.valid.all()
     assert validity.reasons == ()
     validity.weigh(values, np.array([0.09, 0.15]), leverage, 10.0)
-    assert validity.valid.all()
+    assert validity.state.valid.all()
     validity.weigh(values, np.array([0.11, 0.25]), leverage, 10.0)
-    assert not validity.valid.any()
+    assert not validity.state.valid.any()
 
 
 def test_an_implausible_value_is_not_valid() -> None:
     validity = Validity(PARAMETERS)
     validity.weigh(np.array([-1.0, 1.0]), np.array([0.01, 0.01]), np.ones(2), 10.0)
-    assert validity.valid.tolist() == [False, True]
+    assert validity.state.valid.tolist() == [False, True]
     assert validity.reasons[0].code == "implausible_value"
     assert "outside its plausible range [0, inf]" in str(validity.reasons[0])
 
@@ -66,7 +66,7 @@ def test_what_a_learner_knows_is_judged() -> None:
     learner, validity = judged()
     np.testing.assert_array_equal(validity.state.values, learner.rls.theta)
     np.testing.assert_allclose(learner.rls.theta, [3.0, -0.7], atol=0.01)
-    assert validity.valid.all()
+    assert validity.state.valid.all()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_torque_without_inertia_and_friction_does_not_move_the_joint(
     y = phi @ np.array(theta) + 0.01 * rng.normal(size=(400, 1))
     learner.learn(phi, y, np.array([1e-4]), np.full(3, 100.0), 100.0, np.zeros(3))
     validity.judge(learner)
-    assert validity.valid.all()
+    assert validity.state.valid.all()
     assert validity.good is moved
     expected = [] if moved else ["torque_moves_nothing"]
     assert [one.code for one in validity.reasons] == expected
@@ -138,7 +138,7 @@ def test_a_sick_estimate_is_called_so(theta: list[float], d: list[float], cause:
 def test_a_range_is_left_by_more_than_three_deviations(value: float, valid: bool) -> None:
     validity = Validity((Parameter("band", "rad", 0.0, 2.0, ""),))
     validity.weigh(np.array([value]), np.array([0.01]), np.array([1.0]), 100.0)
-    assert validity.valid.tolist() == [valid]
+    assert validity.state.valid.tolist() == [valid]
     assert bool(validity.reasons) is not valid
 
 
@@ -153,9 +153,9 @@ def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
     ):
         validity.state.states[:] = DOUBTFUL
         validity.weigh(np.array([1.0, 1.0]), np.full(2, deviation), np.full(2, leverage), 10.0)
-        assert validity.valid.tolist() == [small] * 2
+        assert validity.state.valid.tolist() == [small] * 2
     validity.weigh(np.array([1.0, 1.0]), np.array([np.inf, 0.01]), np.ones(2), 10.0)
-    assert validity.valid.tolist() == [False, True]
+    assert validity.state.valid.tolist() == [False, True]
     assert validity.reasons == (Reason("not_identifiable", "inertia", {}, {"needs": INERTIA["needs"]}),)
     assert validity.readiness == pytest.approx(0.5)
 
@@ -163,7 +163,7 @@ def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
 def test_without_a_torque_only_the_value_itself_counts() -> None:
     validity = Validity(PARAMETERS)
     validity.weigh(np.array([1.0, 1.0]), np.array([0.04, 0.06]), np.zeros(2), 0.0)
-    assert validity.valid.tolist() == [True, False]
+    assert validity.state.valid.tolist() == [True, False]
 
 
 def test_another_cause_than_a_want_of_motion_is_reported_with_value_and_deviation() -> None:
@@ -222,7 +222,7 @@ def test_the_prediction_may_be_good_where_two_parameters_are_not_distinguished()
     assert [(one.knowledge.value, one.others) for one in validity.states] == [
         ("not_identifiable", ("offset",)), ("not_identifiable", ("inertia",))
     ]  # fmt: skip
-    assert not validity.valid.any()
+    assert not validity.state.valid.any()
     assert (validity.state.deviations > 1.9).all()
 
 
@@ -232,7 +232,7 @@ def test_a_prediction_that_is_uncertain_by_all_of_theta_together_says_so() -> No
     learner.learn(phi, phi @ np.array([3.0, 3.0]), np.ones(1), np.ones(2), 4.2, np.array([3.0, 3.0]))
     learner.state.misfit[:] = np.diag([0.1**2, 0.1**2])  # each 3 % of its value, both together 3.3 % of the torque
     validity.judge(learner)
-    assert validity.valid.all()
+    assert validity.state.valid.all()
     assert not validity.good
     [reason] = validity.reasons_with_causes(lambda _which, _deviation: (), lambda: ())
     assert (reason.code, reason.parameter) == ("prediction_uncertain", None)

@@ -207,7 +207,9 @@ def test_steps_move_theta_by_what_lapack_finds(seed: int, outputs: int, size: fl
     white = [rls.theta @ one @ rls.theta - 2.0 * own @ rls.theta for one, own in zip(rows.noise, rows.own, strict=True)]
     rounding = np.maximum(white, 0.0) / (rls.variance() * rls.noise)
     np.testing.assert_allclose(learnt.rounding, 0.01 if lost.any() else rounding, rtol=1e-12)
-    np.testing.assert_allclose(learnt.timing, fit.settings.instant / learner.row_variance(), rtol=1e-12)
+    np.testing.assert_allclose(
+        learnt.timing, fit.settings.instant / (rls.variance() * rls.noise / learner.state.weighed), rtol=1e-12
+    )
     np.testing.assert_allclose(learnt.usual_rounding, np.minimum(fit.rough / fit.rows, 1.0), rtol=1e-12)
     step_effects.find_what_is_left(fit, learnt)
     left = (1.0 if lost.any() else UNSURE) * np.outer(bias, bias) + rls.variance() * rls.noise[0] * fit.lost

@@ -116,7 +116,7 @@ def expected(first: int, known: Prior, change: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("first", [CHANGED, 300])
 def test_a_window_is_explained_with_eta_frozen(purpose: Purpose, before: Before, asked: set[str], first: int) -> None:
     """From before the change on nothing explains it, and the window's own residual counts where it is the larger."""
-    found = windows().show(WindowRequest(purpose, first, before, 0), moment()).evidence
+    found = windows().examine(WindowRequest(purpose, first, before, 0), moment()).evidence
     wanted = expected(first, PRIOR if before is Before.CHANGE else nothing(4), purpose is Purpose.CHANGE)
     if before is Before.NOTHING:
         assert (wanted["variance"] > USUAL) is (first == 300)
@@ -136,7 +136,7 @@ def test_a_window_is_explained_with_eta_frozen(purpose: Purpose, before: Before,
 @pytest.mark.parametrize("guessed", [CHANGED - 12, CHANGED, CHANGED + 15])
 def test_a_change_is_placed_where_it_most_likely_came_and_rows_of_both_sides_are_left_out(guessed: int) -> None:
     """Rows whose kernel sees both sides: as many say the same, rounded up, less one."""
-    found = windows().show(WindowRequest(Purpose.CHANGE, guessed, Before.CHANGE, 20), moment()).evidence
+    found = windows().examine(WindowRequest(Purpose.CHANGE, guessed, Before.CHANGE, 20), moment()).evidence
     assert abs(found.first - (CHANGED + 2)) <= 1, "a row at a speed that tells nothing may be of either side"
     assert found.rows == ROWS - guessed, "since the change, as the alarm has it"
     wanted = expected(found.first, PRIOR, change=True)
@@ -145,7 +145,9 @@ def test_a_change_is_placed_where_it_most_likely_came_and_rows_of_both_sides_are
 
 def test_a_change_is_placed_among_the_rows_that_are_there() -> None:
     """Twenty rows before the guess are asked for, ten are there."""
-    found = windows(oldest=CHANGED - 13).show(WindowRequest(Purpose.CHANGE, CHANGED - 3, Before.CHANGE, 20), moment())
+    found = windows(oldest=CHANGED - 13).examine(
+        WindowRequest(Purpose.CHANGE, CHANGED - 3, Before.CHANGE, 20), moment()
+    )
     assert abs(found.evidence.first - (CHANGED + 2)) <= 1
 
 

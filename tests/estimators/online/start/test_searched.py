@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Spectrum
-from estimators.online.eta.found import EndedRefit
 from estimators.online.joint import JointEstimator
 from estimators.online.parts import Nonlinear
 from estimators.online.settings import JointIdentification
@@ -18,6 +17,7 @@ from estimators.online.start.searched import SearchedStart
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Fortescue
 from estimators.refit.inline import Inline
+from estimators.refit.outcome import EndedRefit
 from estimators.refit.settings import MonitorSettings
 from hil_rig.papers.space_joint import case2
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from daq.replay.one_robot import RobotFinding
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.quantities import Floats
 from hil_rig.plants.robots.dynamics import GRAVITY
 from hil_rig.truth.robots.disturbances import CARRIED, CHANGE, DISTURBANCES, SLIP, Disturbance

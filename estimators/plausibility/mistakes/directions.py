@@ -1,12 +1,27 @@
-"""Signs: torque and position, or velocity and position, count in opposite directions.
+"""Channels that are exchanged, or count in opposite directions.
 
-Inertia and friction then fit with the torque negated only. Which of the two is reversed follows from a third channel:
-the weight's torque may have any sign, but where there is a velocity, the torque tells whether it or the position is.
+Position and torque are exchanged where the equation of motion explains the one by the other the other way round.
+Where torque and position count in opposite directions, inertia and friction fit with the torque negated only. Which of
+the two is reversed follows from a third channel: the weight's torque may have any sign, but where there is a velocity,
+the torque tells whether it or the position is.
 """
 
 from estimators.plausibility.mistakes.base import Finding, Subject
-from estimators.plausibility.mistakes.fit import SIGNED, compare, explains, solve_usable, velocity_gain
+from estimators.plausibility.mistakes.fit import SIGNED, compare, explains, fit, rows_of, solve_usable, velocity_gain
 from estimators.reasons import Reason
+
+
+def find_channels_exchanged(subject: Subject) -> Finding | None:
+    """Compare the fit with that of the exchanged channels; each residual over the spread of its own output."""
+    motion = subject.motion
+    rows = rows_of(motion._replace(position=motion.effort, effort=motion.position))
+    if rows is None:
+        return None
+    found = fit(rows, motion)
+    evidence = compare(found, subject.fit)
+    if not (explains(found) and evidence.stands):
+        return None
+    return Finding(Reason("channels_exchanged", "position"), evidence.z, found)
 
 
 def find_torque_sign(subject: Subject) -> Finding | None:

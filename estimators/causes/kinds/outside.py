@@ -1,4 +1,4 @@
-"""Another tool or payload: a mass at some lever changes gravity and inertia together."""
+"""Causes from outside the joint: another load, and a collision."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +14,10 @@ LEVERS: Final = np.geomspace(0.15, 1.0, 7)
 TURNED: Final = np.linspace(-0.4, 0.4, 9)
 
 
-def torque(window: FaultWindow) -> Sequence[Shape]:
+# --- Another tool or payload: a mass at some lever changes gravity and inertia together.
+
+
+def load_torque(window: FaultWindow) -> Sequence[Shape]:
     """m l (l q̈ + g sin(q + φ)); about a vertical axis inertia alone."""
     sine, slope = window.gravity
     moment = float(np.hypot(sine, slope).mean())
@@ -30,13 +33,25 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     return [Shape(np.column_stack([link, sine, slope]), np.hstack([either, -either]))]
 
 
-CAUSE = CauseKind(
+LOAD = CauseKind(
     "load",
     "another tool or payload",
     "Tell the controller the load that is mounted; if none was changed, look for something that hangs on the arm.",
-    torque,
-    torque,
+    load_torque,
+    load_torque,
     sudden=True,
     in_torque=True,
     leak=0.025,
+)
+
+
+# --- A collision: a torque from outside, strong and short, after which the joint is as it was.
+# It has no shape over the motion: time_course.py finds it in time.
+
+
+COLLISION = CauseKind(
+    "collision",
+    "a collision",
+    "Look at what the arm has hit, and whether tool and joint are still true: compare the zero and the page's values.",
+    sudden=True,
 )
