@@ -142,6 +142,9 @@ def _repeats(state: EstimatorState, beside: BesideState) -> bool:
         return False
     if state.report.judged.changes != beside.changes:
         return False
+    for channel in range(len(state.preprocessing.ranges.reported)):
+        if state.preprocessing.ranges.reported[channel] > 0:  # its values are wrong: that is said
+            return False
     return state.intervals.tick < beside.summary_due and 0 < state.learning.time < beside.comparison_due
 
 
