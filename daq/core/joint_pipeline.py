@@ -91,6 +91,7 @@ class JointPipeline:
             rows=self.silence.rows,
             due=next_due_of(joint.rate, joint.stale),
             watches=self._watch.state,
+            judged=np.zeros(len(self.estimator.phases.parts.names)),
         )
         self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
@@ -183,7 +184,8 @@ class JointPipeline:
         words = self._last_words
         beside.repeats = self._listened and words is not None and self.estimator.says(words)
         if words is not None and beside.repeats:
-            beside.resting, beside.changes = words.resting, words.changes
+            beside.resting, beside.changes, beside.doubted = words.resting, words.changes, bool(words.reasons)
+            beside.judged[:] = self.estimator.phases.parts.validity.state.values
             beside.summary_due = self._summary.next_due
             beside.comparison_due = self.comparison.next_due(self.estimator.phases.report.time)
 
@@ -223,7 +225,7 @@ class JointPipeline:
             messages += self._fill_form(time, arrival, epoch, now)
         else:
             messages += self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
-        self._last_words = words
+        self._last_words, self.beside.repeats = words, False  # how long they hold is noted anew
         if not self._listened and not self.plays:
             self._intervals.quiet = self._quiet_until()
         return messages + [message for one in self.plays.values() for message in one.messages_due(epoch)]

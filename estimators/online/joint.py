@@ -279,9 +279,10 @@ class JointEstimator:
 
     def says(self, words: Words) -> bool:
         """Whether these are the words until the next decision, while rest and changes of states stay as they are."""
-        if words.reasons or not self._usual or self.phases.report.doubted:
+        report = self.phases.report
+        if not self._usual or self.phases.state.spectrum != words.spectrum:
             return False
-        return self.phases.state.spectrum == words.spectrum
+        return report.stands_by(words.reasons) if words.reasons else not report.doubted
 
     @property
     def _usual(self) -> bool:

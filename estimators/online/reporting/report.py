@@ -142,6 +142,10 @@ class EstimateReport:
             return UNEXPLAINED, *self._judged[1]
         return self._judged[1]
 
+    def stands_by(self, reasons: tuple[Reason, ...]) -> bool:
+        """Whether these are the reasons of the last judgement, which holds until the next one or the next decision."""
+        return reasons is self._judged[1] and self.state.judged.values.tobytes() == self._judged[0]
+
     def states(self, phase: Phase) -> tuple[ParameterState, ...]:
         """State of each value in a phase; none is known before a start."""
         if phase in IDLE:
@@ -177,6 +181,15 @@ def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
 
 
 @inline
+def is_sound(state: ReportState) -> bool:
+    """Whether nothing speaks against the values but what was judged last: no alarm, and a healthy learner."""
+    learnt, recursive = state.learnt, state.learnt.state
+    if recursive.alarms != state.loop.alarms or is_suspicious(recursive):
+        return False
+    return bool(healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal))
+
+
+@inline
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     """Write the figures of an estimate into `reported`; returns whether its prediction may be trusted.
 
@@ -189,8 +202,7 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     reported, learnt, loop = state.reported, state.learnt, state.loop
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
-    certain = state.judged.good and recursive.alarms == loop.alarms and not is_suspicious(recursive)
-    certain = certain and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
+    certain = state.judged.good and is_sound(state)
     first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         reported[i], reported[first + i] = recursive.theta[i], deviations[i]
