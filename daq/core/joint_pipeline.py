@@ -187,7 +187,13 @@ class JointPipeline:
             beside.resting, beside.changes, beside.doubted = words.resting, words.changes, bool(words.reasons)
             beside.judged[:] = self.estimator.phases.parts.validity.state.values
             beside.summary_due = self._summary.next_due
-            beside.comparison_due = self.comparison.next_due(self.estimator.phases.report.time)
+            time = self.estimator.phases.report.time
+            beside.comparison_due = self.comparison.next_due(time) if self._compares(words) else NEVER
+
+    def _compares(self, words: Words | None) -> bool:
+        """Whether an update with these words is compared with a baseline: not one whose values are doubted; but the
+        gear's are compared nonetheless."""
+        return self.gear is not None or (words is not None and not words.reasons)
 
     def _see_next_turn(self) -> None:
         """Something has changed that no row says: the next turn is seen in Python, with an update."""
@@ -219,7 +225,7 @@ class JointPipeline:
         words = None if self.faults else self.estimator.words()
         same = words is not None and words == self._last_words and not self._summary.due(tick)
         time = self.estimator.phases.report.time
-        filled = same and self._publication.formed and not self.comparison.due(time)
+        filled = same and self._publication.formed and not (self._compares(words) and self.comparison.due(time))
         computed = self.state.estimator.certain, self.state.estimator.resting
         if filled:
             messages += self._fill_form(time, arrival, epoch, now)
