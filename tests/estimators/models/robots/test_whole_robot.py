@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from estimators.models.friction import AnyFriction
-from estimators.models.friction.base import FrictionSettings
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.lugre import LuGreSettings
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
@@ -266,7 +265,7 @@ def test_meanings_say_what_a_base_parameter_stands_for() -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(get_args(AnyFriction)[0]), ids=lambda one: one.__name__)
-def test_columns_of_all_joints_at_once_are_those_of_each_under_any_law(kind: type[FrictionSettings]) -> None:
+def test_columns_of_all_joints_at_once_are_those_of_each_under_any_law(kind: Any) -> None:
     settings, described = kind(), robot(more=False)
     model = WholeRobot(described, (settings,) * 3)
     (q, dq, ddq), load = motion(), 4.0 * motion()[2]
