@@ -21,10 +21,11 @@ from drivers.reading import words
 from estimators.conditioning.stop import DONE, DRAIN, INTERVAL, REVIEW
 from estimators.numerics.jit import inline, kernel
 from estimators.online.joint_pass import EstimatorState, JointPassState, advance_readings, pass_on
+from estimators.online.reporting.report import is_sound
 from estimators.plausibility.signals.watch import WatchesState, any_is_full, look, look_at_full
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
-from jointwatch_numba.layout import Function, Layout
+from jointwatch_numba.layout import Function, Layout, Vector
 
 # what is left to be done in Python for a joint
 NOTHING: Final = 0
@@ -59,6 +60,8 @@ class BesideState(Layout):
     changes: int = 0  # … and so many states have changed
     summary_due: int = 0  # ns, … before this sample, with which a summary is due
     comparison_due: int = 0  # ns, … and before this row, which is compared
+    doubted: bool = False  # whether it gives reasons against its values, …
+    judged: Vector  # … which hold while these are the values that were judged last
 
 
 class RobotState(Layout):
@@ -138,10 +141,18 @@ def _is_reviewed(place: list[int]) -> bool:
 @inline
 def _repeats(state: EstimatorState, beside: BesideState) -> bool:
     """Whether the update that is due says what the last one did, and nothing else is due with it."""
-    if not (beside.repeats and state.certain) or state.resting != beside.resting:
+    if not beside.repeats or state.resting != beside.resting:
         return False
+    if not (is_sound(state.report) if beside.doubted else state.certain):
+        return False
+    for i in range(len(beside.judged)):
+        if beside.doubted and beside.judged[i] != state.report.judged.values[i]:
+            return False
     if state.report.judged.changes != beside.changes:
         return False
+    for channel in range(len(state.preprocessing.ranges.reported)):
+        if state.preprocessing.ranges.reported[channel] > 0:  # its values are wrong: that is said
+            return False
     return state.intervals.tick < beside.summary_due and 0 < state.learning.time < beside.comparison_due
 
 

@@ -23,7 +23,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.online.joint import JointEstimator
+from estimators.online.joint import JointEstimator, Words
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
@@ -74,7 +74,7 @@ class JointPipeline:
         self.state = JointPassState(aligner=aligner, estimator=self.estimator.state, seen=self.silence.seen)
         self._connect_gear()
         self._last_update = 0  # ns
-        self._last_texts: Any = None  # of the last update: what its texts depend on; None where a new form is needed
+        self._last_words: Words | None = None  # of the last update; None where a new form is needed
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
@@ -91,6 +91,7 @@ class JointPipeline:
             rows=self.silence.rows,
             due=next_due_of(joint.rate, joint.stale),
             watches=self._watch.state,
+            judged=np.zeros(len(self.estimator.phases.parts.names)),
         )
         self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
@@ -180,11 +181,19 @@ class JointPipeline:
     def _note_words(self) -> None:
         """Note until when an update says what the last one did, if nothing is decided before."""
         beside = self.beside
-        beside.repeats = self._listened and self._last_texts is not None and self.estimator.says(self._last_texts)
-        if beside.repeats:
-            _, beside.resting, _, beside.changes = self._last_texts
+        words = self._last_words
+        beside.repeats = self._listened and words is not None and self.estimator.says(words)
+        if words is not None and beside.repeats:
+            beside.resting, beside.changes, beside.doubted = words.resting, words.changes, bool(words.reasons)
+            beside.judged[:] = self.estimator.phases.parts.validity.state.values
             beside.summary_due = self._summary.next_due
-            beside.comparison_due = self.comparison.next_due(self.estimator.phases.report.time)
+            time = self.estimator.phases.report.time
+            beside.comparison_due = self.comparison.next_due(time) if self._compares(words) else NEVER
+
+    def _compares(self, words: Words | None) -> bool:
+        """Whether an update with these words is compared with a baseline: not one whose values are doubted; but the
+        gear's are compared nonetheless."""
+        return self.gear is not None or (words is not None and not words.reasons)
 
     def _see_next_turn(self) -> None:
         """Something has changed that no row says: the next turn is seen in Python, with an update."""
@@ -213,16 +222,16 @@ class JointPipeline:
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
         messages = self._events(epoch, arrival)
-        texts = None if self.faults else self.estimator.words()
-        same = texts is not None and texts == self._last_texts and not self._summary.due(tick)
+        words = None if self.faults else self.estimator.words()
+        same = words is not None and words == self._last_words and not self._summary.due(tick)
         time = self.estimator.phases.report.time
-        filled = same and self._publication.formed and not self.comparison.due(time)
+        filled = same and self._publication.formed and not (self._compares(words) and self.comparison.due(time))
         computed = self.state.estimator.certain, self.state.estimator.resting
         if filled:
             messages += self._fill_form(time, arrival, epoch, now)
         else:
             messages += self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
-        self._last_texts = texts
+        self._last_words, self.beside.repeats = words, False  # how long they hold is noted anew
         if not self._listened and not self.plays:
             self._intervals.quiet = self._quiet_until()
         return messages + [message for one in self.plays.values() for message in one.messages_due(epoch)]
@@ -335,7 +344,7 @@ class JointPipeline:
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
-        self._last_texts, self.beside.repeats = None, False
+        self._last_words, self.beside.repeats = None, False
         self._was_valid = self._was_valid or estimate.status is Status.VALID
         if self.silence.missing:
             estimate = self.silence.faulted(estimate, self.estimator.mistakes)

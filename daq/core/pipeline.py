@@ -104,7 +104,8 @@ class Pipeline:
         self.mechanism = _mechanism_pipeline(config, boot, interval)
         self.of_all_joints = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
-            joint.followers.of_all_joints = tuple(one.note for one in self.of_all_joints)
+            taken = [one.rows_of(joint.name) for one in self.of_all_joints]
+            joint.followers.state.together = tuple(one for one in taken if one is not None)
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
         self._turn = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)

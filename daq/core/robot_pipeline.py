@@ -60,7 +60,7 @@ class RobotPipeline:
             roles = ("position", torque_role(joints[name]), *second)
             columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
         self._together = JointsTogether(self._names, rates, columns)
-        self.note = self._together.note
+        self.rows_of = self._together.rows_of
         configured = settings.tool
         tool = None if configured is None else ConfiguredTool(configured.mass, np.array(configured.centre))
         self._build = partial(RobotEstimator, learnt, self._together.period, executor=executor, tool=tool)

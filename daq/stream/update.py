@@ -79,8 +79,10 @@ class Publication:
     boot: int  # drawn anew at every start of the core
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
-    # of estimates: what the texts of the last one depend on, and its form; the form of residuals
+    # of estimates: what the texts of the last one depend on, its map, and the form of it, made where a second one has
+    # the same texts: words that change with each message pay for none; the form of residuals
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    _body: Map = field(default_factory=dict, repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
     _condition: list[float] = field(default_factory=list, repr=False, compare=False)  # of the same; [] where unknown
     _residuals: Form | None = field(default=None, repr=False, compare=False)
@@ -109,8 +111,8 @@ class Publication:
         """
         topic, spectrum = self._topics[0], estimate.spectrum
         words = estimate.phase, estimate.status, estimate.reasons, estimate.names, estimate.states, spectrum
-        form, seq = self._form, self.sequence.get("estimate", 0)
-        if form is not None and seq < form.room and words == self._words:
+        if words == self._words and (form := self._form_of_last()) is not None:
+            seq = self.sequence["estimate"]
             self.sequence["estimate"] = seq + 1
             numbers = [timestamp, seq, *estimate.values.tolist(), *estimate.deviations.tolist(), estimate.error]
             numbers += estimate.forgetting, estimate.progress, arrival, latency
@@ -131,17 +133,25 @@ class Publication:
             body["states"] = dict(zip(estimate.names, map(_state, estimate.states), strict=False))
         if spectrum.values:
             body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
-        self._form = Form(body) if words == self._words else None  # words that change with each message pay for none
+        self._body, self._form = body, None
         self._words, self._condition = words, [spectrum.condition] if spectrum.values else []
         return topic, PACKER.pack(body)
+
+    def _form_of_last(self) -> Form | None:
+        """The form of the last estimate; None where its sequence number has no room for one more, or there was none."""
+        if self._form is None:
+            if not self._body:
+                return None
+            self._form = Form(self._body)
+        return self._form if self.sequence["estimate"] < self._form.room else None
 
     @property
     def formed(self) -> bool:
         """Whether the last estimate and its residual have forms whose sequence number has room for one more."""
-        form, residuals = self._form, self._residuals
-        if form is None or residuals is None:
+        residuals = self._residuals
+        if residuals is None or self.sequence["residual"] >= residuals.room:
             return False
-        return self.sequence["estimate"] < form.room and self.sequence["residual"] < residuals.room
+        return self._form_of_last() is not None
 
     def fill_forms(
         self, figures: list[float], measured: float, predicted: float, times: tuple[float, float, float]

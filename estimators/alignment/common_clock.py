@@ -36,6 +36,9 @@ class JointRows(Layout):
     period: float  # ns
     ticks: Annotated[Integers, "room"]  # ns, steadied
     values: Annotated[Matrix, "room", "columns"]
+    which: Annotated[Integers, "columns"]  # channels of a sample that are a row
+    came: int = 0  # rows so far, …
+    dropped: int = 0  # … and those that found no room
     first: int = 0  # place of the oldest
     count: int = 0  # how many there are
     steadied: float = math.nan  # ns, instant of the last row ever, as steadied …
@@ -52,35 +55,51 @@ class Joints(Layout):
 class CommonClock:
     """Holds what waits for the slower joints."""
 
-    def __init__(self, periods: Sequence[float], columns: int, patience: float = PATIENCE) -> None:
-        """periods: s of each joint, the first of which gives the ticks; columns: values of one row; patience: s."""
-        self._every = np.arange(columns)
-        self._rows = tuple(JointRows.zeros(period=1e9 * float(one), room=ROOM, columns=columns) for one in periods)
-        self._joints = Joints(rows=self._rows, patience=round(patience * 1e9))
-        self.dropped = 0  # rows that found no room
+    def __init__(
+        self,
+        periods: Sequence[float],
+        columns: int,
+        patience: float = PATIENCE,
+        which: Sequence[NDArray[np.int64]] | None = None,
+    ) -> None:
+        """periods: s of each joint, the first of which gives the ticks; columns: values of one row; patience: s; which:
+        of each joint's channels are a row, the first ones where left out."""
+        taken = [np.arange(columns)] * len(periods) if which is None else which
+        self._columns = columns
+        self.rows = tuple(
+            JointRows.zeros(period=1e9 * float(one), room=ROOM, columns=columns, which=own.astype(np.int64))
+            for one, own in zip(periods, taken, strict=True)
+        )
+        self._joints = Joints(rows=self.rows, patience=round(patience * 1e9))
 
-    def absorb(self, joint: int, ticks: Nanoseconds, values: Floats, which: NDArray[np.int64] | None = None) -> None:
-        """Rows of one joint, copied: ticks (rows,) ns ascending, values (rows, columns), or all of them and which."""
-        self.dropped += _push(ticks, values, self._every if which is None else which, self._rows[joint])
+    @property
+    def dropped(self) -> int:
+        """Rows that found no room."""
+        return sum(one.dropped for one in self.rows)
+
+    def absorb(self, joint: int, ticks: Nanoseconds, values: Floats) -> None:
+        """Samples of one joint, copied: ticks (rows,) ns ascending, values (rows, channels)."""
+        _push_samples(ticks, values, self.rows[joint])
 
     def release(self) -> tuple[Nanoseconds, Floats]:
         """The ticks that are due, (rows,) ns, and their values, (rows, joints, columns)."""
-        due = self._rows[0].count
-        ticks, rows = np.empty(due, np.int64), np.empty((due, len(self._rows), len(self._every)))
+        due = self.rows[0].count
+        ticks, rows = np.empty(due, np.int64), np.empty((due, len(self.rows), self._columns))
         count = _release(self._joints, ticks, rows)
         return ticks[:count], rows[:count]
 
 
-@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", "i8[::1]", JointRows))
-def _push(ticks: Nanoseconds, values: Floats, which: NDArray[np.int64], rows: JointRows) -> int:
-    period, room = rows.period, len(rows.ticks)
+@inline
+def push(ticks: Nanoseconds, values: Floats, rows: JointRows) -> None:
+    """Copy samples of a joint: ticks (rows,) ns ascending, values (rows, channels)."""
+    period, room, which = rows.period, len(rows.ticks), rows.which
     gain = period / (STEADY * 1e9)
-    dropped = 0
+    rows.came += len(ticks)
     for row in range(len(ticks)):
         if rows.count == room:
             rows.first = (rows.first + 1) % room
             rows.count -= 1
-            dropped += 1
+            rows.dropped += 1
         at = (rows.first + rows.count) % room
         step = ticks[row] - rows.stated
         instant = rows.steadied + (period if abs(step - period) < GAP * period else step)
@@ -92,7 +111,11 @@ def _push(ticks: Nanoseconds, values: Floats, which: NDArray[np.int64], rows: Jo
         for column in range(len(which)):
             rows.values[at, column] = values[row, which[column]]
         rows.count += 1
-    return dropped
+
+
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", JointRows))
+def _push_samples(ticks: Nanoseconds, values: Floats, rows: JointRows) -> None:
+    push(ticks, values, rows)
 
 
 @inline

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,16 @@ WORTH_A_START: Final = 1.05
 #: (decision 014, point 5).
 SEARCHED: Final = 1.5
 KERNEL: Final = "kernel"  # of what is kept
+
+
+class Words(NamedTuple):
+    """What all of an update in normal mode follows from, except its numbers."""
+
+    phase: Phase
+    resting: bool
+    spectrum: Spectrum
+    changes: int  # of states so far
+    reasons: tuple[Reason, ...]  # why values may not be used
 
 
 class JointEstimator:
@@ -252,26 +262,32 @@ class JointEstimator:
         status = Status.LEARNING if estimate.status in usable else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
-    def words(self) -> tuple[Phase, bool, Spectrum, int] | None:
-        """Return phase, rest, spectrum and changes of states of a joint without faults and doubts; else None.
-
-        Its words follow from these.
+    def words(self) -> Words | None:
+        """What the words of an update follow from in normal mode, of a joint without faults; None of any other.
 
         To be called after a pass has written figures.
         """
-        state = self.phases.state
-        if not self.state.certain or not self._undoubted:
+        state, report = self.phases.state, self.phases.report
+        if not self._usual or self.preprocessor.range.faults_reported:
             return None
-        return state.phase, self.state.resting, state.spectrum, self.phases.parts.validity.state.changes
+        reasons: tuple[Reason, ...] = ()
+        if not self.state.certain or report.doubted:
+            reasons = report.reasons()
+            if self.phases.parts.loop.alarm():
+                return None
+        return Words(state.phase, self.state.resting, state.spectrum, self.phases.parts.validity.state.changes, reasons)
 
-    def says(self, words: tuple[Phase, bool, Spectrum, int]) -> bool:
+    def says(self, words: Words) -> bool:
         """Whether these are the words until the next decision, while rest and changes of states stay as they are."""
-        return self._undoubted and self.phases.state.spectrum == words[2]
+        report = self.phases.report
+        if not self._usual or self.phases.state.spectrum != words.spectrum:
+            return False
+        return report.stands_by(words.reasons) if words.reasons else not report.doubted
 
     @property
-    def _undoubted(self) -> bool:
-        """Whether the joint is in normal mode, and nothing but figures can say why its values may not be used."""
-        if self.phases.phase is not Phase.NORMAL or self.phases.report.doubted:
+    def _usual(self) -> bool:
+        """Whether the joint is in normal mode, and neither its channels nor a person's mistake speak against values."""
+        if self.phases.phase is not Phase.NORMAL:
             return False
         return not (self.preprocessor.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons)
 

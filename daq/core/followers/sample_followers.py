@@ -1,6 +1,5 @@
 """What follows the samples of one joint beside its estimator: counters, watches and the pipelines of all joints."""
 
-from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Final
 
@@ -9,6 +8,7 @@ import numpy as np
 from daq.core.followers.channel_watch import ChannelWatch
 from daq.core.followers.joint_use import JointUse, JointUseState, absorb_use
 from daq.core.gear_pipeline import ClearancePipeline
+from estimators.alignment.common_clock import JointRows, push
 from estimators.causes.sample_rows import StoredSamples, store_samples
 from estimators.causes.watch import CauseWatch
 from estimators.numerics.jit import inline, kernel
@@ -22,6 +22,7 @@ class FollowersState(Layout):
 
     use: JointUseState
     stored: StoredSamples  # for the watch of causes
+    together: tuple[JointRows, ...] = ()  # for the pipelines of all joints
     samples: int = 0  # that were taken
     step: float = 0.0  # of the encoder, rad (m), 0 if not known
     stores: bool = False  # whether samples are stored
@@ -48,7 +49,6 @@ class SampleFollowers:
         """channels: the columns of the samples; rate: Hz; unit: of the joint's torque or force."""
         self.use = JointUse(channels, unit)
         self.channel_watch: ChannelWatch | None = None  # while somebody asks for the samples
-        self.of_all_joints: tuple[Callable[[str, Nanoseconds, Floats], None], ...] = ()  # a robot's or mechanism's
         self.diagnosed = False  # whether a diagnosis of causes is new
         self._name, self._channels, self._rate = name, channels, rate
         self._causes, self._clearance = causes, clearance
@@ -86,14 +86,12 @@ class SampleFollowers:
     @property
     def _beside(self) -> bool:
         """Whether anything follows the samples that most joints do not have."""
-        return self._clearance is not None or bool(self.of_all_joints) or self.channel_watch is not None
+        return self._clearance is not None or self.channel_watch is not None
 
     def _absorb_beside(self, ticks: Nanoseconds, samples: Floats) -> None:
         """Give samples to what most joints do not have."""
         if self._clearance is not None:
             self._clearance.absorb(ticks, samples)
-        for follower in self.of_all_joints:
-            follower(self._name, ticks, samples)
         if self.channel_watch is not None and len(ticks):
             self.channel_watch.absorb(ticks, samples)
 
@@ -123,6 +121,8 @@ def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersS
         absorb_use(ticks[:count], samples[:count], state.step, state.use)
     if state.stores:
         store_samples(ticks[:count], samples[:count], state.stored)
+    for one in range(len(state.together)):
+        push(ticks[:count], samples[:count], state.together[one])
     state.samples += count
     return True
 
@@ -131,12 +131,14 @@ def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersS
 def _follow_samples(
     ticks: Nanoseconds, samples: Floats, count: int, step: float, stores: bool, state: FollowersState
 ) -> int:
-    """Count the use of the first samples, and store them; returns the time of the last one (ns), 0: there is none."""
+    """Let all followers have the first samples; returns the time of the last one (ns), 0: there is none."""
     if count == 0:
         return 0
     absorb_use(ticks[:count], samples[:count], step, state.use)
     if stores:
         store_samples(ticks[:count], samples[:count], state.stored)
+    for one in range(len(state.together)):
+        push(ticks[:count], samples[:count], state.together[one])
     return int(ticks[count - 1])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.stream.update import Message, Publication
-from estimators.alignment.common_clock import CommonClock
+from estimators.alignment.common_clock import CommonClock, JointRows
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
 from estimators.thresholds import GAP
@@ -51,10 +51,8 @@ class JointsTogether:
         self.period = 1.0 / rates[0]
         self.last = 0  # ns, of the last row
         self.faults: tuple[Reason, ...] = ()
-        self._clock = CommonClock([1.0 / rate for rate in rates], columns=len(columns[0]))
-        self._places = {name: index for index, name in enumerate(names)}
-        self._columns = columns
-        self._waiting = 0  # rows of the first joint
+        self._clock = CommonClock([1.0 / rate for rate in rates], len(columns[0]), which=columns)
+        self._handed = 0  # rows of the first joint that had come when rows were handed over
         self._last_fault = 0  # monotonic ns of the last update that a fault alone has made
 
     @property
@@ -62,26 +60,18 @@ class JointsTogether:
         """Rows that were not complete."""
         return self._clock.dropped
 
-    def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
-        """Take the samples that one joint's own estimator got: ticks (rows,) ns, rows (rows, channels).
-
-        Both are views that the next batch overwrites; the common clock copies them.
-        """
-        index = self._places.get(joint)
-        if index is None or not len(ticks):
-            return
-        self._clock.absorb(index, ticks, rows, self._columns[index])
-        if index == 0:
-            self._waiting += len(ticks)
+    def rows_of(self, joint: str) -> JointRows | None:
+        """Where the samples that one joint's own estimator gets are to be copied; None where it is not one of these."""
+        return self._clock.rows[self.names.index(joint)] if joint in self.names else None
 
     @property
     def settled(self) -> bool:
         """Whether enough rows wait to be handed over."""
-        return self._waiting * self.period >= SETTLED
+        return (self._clock.rows[0].came - self._handed) * self.period >= SETTLED
 
     def batches(self) -> Iterator[tuple[Nanoseconds, Floats]]:
         """What is complete: ticks (rows,) ns, and rows (rows, joints, columns) without a jump of the clock."""
-        self._waiting = 0
+        self._handed = self._clock.rows[0].came
         ticks, rows = self._clock.release()
         yield from equidistant(ticks, rows, self.last, self.period)
         if len(ticks):

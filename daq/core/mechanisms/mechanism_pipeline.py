@@ -40,7 +40,7 @@ class MechanismPipeline:
             for name in self._joints
         ]
         self._together = JointsTogether(self._joints, rates, columns)
-        self.note = self._together.note
+        self.rows_of = self._together.rows_of
         self._build = partial(MechanismEstimator, description, self._together.period)
         self.estimator = self._build()
         self._description = description

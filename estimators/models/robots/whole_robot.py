@@ -16,7 +16,7 @@ from pydantic import Field
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings, fill
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import RobotDescription
@@ -68,7 +68,8 @@ class WholeRobot:
         self.laws: tuple[RobotFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
         self.projection = base_projection(self.tree)
         self._friction = tuple(law.law(joint.axis) for law, joint in zip(self.laws, robot.joints, strict=True))
-        self._alike = all(law == self.laws[0] for law in self.laws) and self.laws[0].kind == DEFAULT.kind
+        one = self._friction[0]  # whose columns one call gives of all joints, if they all have it
+        self._alike = one.loads == 1 and not one.stops and all(law == self.laws[0] for law in self.laws)
         self.terms = tuple(self._terms())
         self.base = len(self.projection.columns)
         self.size = self.base + len(self.terms)
@@ -144,10 +145,10 @@ class WholeRobot:
         if self.loads > every.shape[2]:
             every = np.concatenate([every, np.zeros((*load.shape[:2], self.loads - every.shape[2]))], axis=2)
         k = 0
-        together = self._columns_of_all(q, dq, every[:, :, 0]) if self._alike else None
+        together = self._columns_of_all(q, dq, every[:, :, 0], reach) if self._alike else None
         for j, law in enumerate(self._friction):
             if together is None:
-                speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
+                speed = dq[:, j] if self._is_linear(j) else np.clip(dq[:, j], -reach[j], reach[j])
                 springs = None if memory is None else memory[j]
                 columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start, springs)
             else:
@@ -195,9 +196,8 @@ class WholeRobot:
             return found
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
-        found, law = np.empty((len(q), len(self.terms))), self._friction[0]
-        load = load if load.ndim == 2 else load[:, :, 0]
-        _table(q, dq, ddq, load, law.constants, law.start, len(law.parameters), *self._order, found)
+        found, load = np.empty((len(q), len(self.terms))), load if load.ndim == 2 else load[:, :, 0]
+        _table(self._columns_of_all(q, dq, load, reach), ddq, *self._order, found)
         return found
 
     @cached_property
@@ -223,11 +223,15 @@ class WholeRobot:
         first = np.cumsum([0, *(self.count_of(j) for j in range(n - 1))])
         return first, np.array([first[j] + count + 1 if self._rotor(j) else -1 for j in range(n)], np.int64)
 
-    def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
+    def _is_linear(self, j: int) -> bool:
+        """Whether the columns of a joint's law hold at any speed."""
+        return self.laws[j].kind == DEFAULT.kind
+
+    def _columns_of_all(self, q: Floats, dq: Floats, load: Floats, reach: Floats) -> Floats:
         """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
         law, (rows, n) = self._friction[0], q.shape
         signals = np.empty((n, rows, 2, SIGNALS))
-        _signals(q, dq, load, signals)
+        _signals(q, dq, load, np.full(n, np.inf) if self._is_linear(0) else reach, signals)
         columns = np.empty((n, rows, len(law.parameters)))
         law.fill(signals.reshape(n * rows, 2, SIGNALS), 0, 1, law.start, columns.reshape(n * rows, -1))
         return columns
@@ -334,29 +338,25 @@ class WholeRobot:
         return found
 
 
-@kernel("void(f8[:, :], f8[:, :], f8[:, :], f8[:, :, :, ::1])")
-def _signals(q: Floats, dq: Floats, load: Floats, signals: Floats) -> None:
+@kernel("void(f8[:, :], f8[:, :], f8[:, :], f8[:], f8[:, :, :, ::1])")
+def _signals(q: Floats, dq: Floats, load: Floats, reach: Floats, signals: Floats) -> None:
     """What a friction law looks at, of each joint (n, rows, 2, SIGNALS), from a known motion (rows, n)."""
     signals[:] = 0.0
     for j in range(len(signals)):
         for row in range(len(q)):
+            speed = dq[row, j]
+            if abs(speed) > reach[j]:
+                speed = math.copysign(reach[j], speed)
             signals[j, row, 0, VALUE] = signals[j, row, 0, SMOOTH] = q[row, j]
-            signals[j, row, 0, RATE] = signals[j, row, 0, SMOOTH_RATE] = dq[row, j]
+            signals[j, row, 0, RATE] = signals[j, row, 0, SMOOTH_RATE] = speed
             signals[j, row, 1, VALUE] = signals[j, row, 1, SMOOTH] = load[row, j]
 
 
-@kernel("void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[::1], i8, i8[::1], i8[::1], f8[:, ::1])")
-def _table(
-    q: Floats, dq: Floats, ddq: Floats, load: Floats, constants: Floats, eta: Floats, count: int,
-    first: Integers, rotors: Integers, found: Floats,
-) -> None:  # fmt: skip
-    """Columns of the DEFAULT law for all joints, and their rotors', in the table's order: found (rows, terms)."""
-    rows, n = q.shape
+@kernel("void(f8[:, :, ::1], f8[:, :], i8[::1], i8[::1], f8[:, ::1])")
+def _table(columns: Floats, ddq: Floats, first: Integers, rotors: Integers, found: Floats) -> None:
+    """Put the columns of all joints (n, rows, parameters), and their rotors', in order into found (rows, terms)."""
     found[:] = 1.0
-    signals, columns = np.empty((n, rows, 2, SIGNALS)), np.empty((n, rows, count))
-    _signals(q, dq, load, signals)
-    fill(signals.reshape(n * rows, 2, SIGNALS), 0, 1, constants, eta, columns.reshape(n * rows, count))
-    for j in range(n):
+    for j in range(len(columns)):
         for row in range(len(found)):
             for k in range(columns.shape[2]):
                 found[row, first[j] + k] = columns[j, row, k]

@@ -18,7 +18,6 @@ from estimators.recursive.learner import Learnt
 from jointwatch_numba.layout import Layout, Vector
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
-WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 WAITING: Final = Reason("waiting_for_motion")
 ALARM: Final = Reason("alarm_stands")
 UNEXPLAINED: Final = Reason("unexplained_lately")
@@ -63,6 +62,7 @@ class EstimateReport:
             self._reported[end:],
         )
         self._unsure = False  # whether something but its deviation speaks against η
+        self._judged: tuple[bytes, tuple[Reason, ...]] = (b"", ())  # values that were judged, and reasons against them
         self.state = ReportState(
             learnt=parts.learner.state,
             loop=parts.loop.state,
@@ -83,6 +83,7 @@ class EstimateReport:
 
     def ready(self, phase: Phase) -> None:
         """Write the figures of η, which hold until the next decision."""
+        self._judged = b"", ()
         if self._parts.nonlinear is None:
             return
         eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
@@ -110,14 +111,12 @@ class EstimateReport:
         reported = self._reported.copy()
         values, deviations = reported[:count], reported[count : 2 * count]
         reasons: tuple[Reason, ...] = ()
-        if phase in WEIGHED and (phase is Phase.STARTING or not certain or self.doubted):
-            reasons = _reasons(parts, phase is Phase.STARTING)
-            if phase is Phase.NORMAL and reason_to_restart(parts.learner):
-                reasons = (RESTARTING, *reasons)
-            elif phase is Phase.NORMAL and parts.loop.alarm():  # its review follows at the end of the block
+        if phase is Phase.STARTING:
+            reasons = _reasons(parts, starting=True)
+        elif phase is Phase.NORMAL and (not certain or self.doubted):
+            reasons = self.reasons()
+            if reasons[:1] != (RESTARTING,) and parts.loop.alarm():  # its review follows at the end of the block
                 phase, (values[: self._count], deviations[: self._count]) = Phase.TRANSIENT, parts.loop.good
-            elif phase is Phase.NORMAL and is_suspicious(parts.learner.rls.state):
-                reasons = (UNEXPLAINED, *reasons)
         predicted = reported[2 * count + FIGURES :].dot(values[: self._count]).item()
         error, forgetting, measured = reported[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
@@ -128,6 +127,24 @@ class EstimateReport:
             self._time.time, now, status, reasons, names, values, deviations, error, forgetting, measured, predicted,
             done, spectrum, self.states(phase), self.uncertainty(phase),
         )  # fmt: skip
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why the values of normal mode may not be used, beside an alarm.
+
+        What is uncertain, and why, is asked once for each judgement, ten times a second.
+        """
+        values, learner = self.state.judged.values.tobytes(), self._parts.learner
+        if values != self._judged[0]:
+            self._judged = values, _reasons(self._parts, starting=False)
+        if reason_to_restart(learner):
+            return RESTARTING, *self._judged[1]
+        if is_suspicious(learner.rls.state) and not self._parts.loop.alarm():
+            return UNEXPLAINED, *self._judged[1]
+        return self._judged[1]
+
+    def stands_by(self, reasons: tuple[Reason, ...]) -> bool:
+        """Whether these are the reasons of the last judgement, which holds until the next one or the next decision."""
+        return reasons is self._judged[1] and self.state.judged.values.tobytes() == self._judged[0]
 
     def states(self, phase: Phase) -> tuple[ParameterState, ...]:
         """State of each value in a phase; none is known before a start."""
@@ -164,6 +181,15 @@ def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
 
 
 @inline
+def is_sound(state: ReportState) -> bool:
+    """Whether nothing speaks against the values but what was judged last: no alarm, and a healthy learner."""
+    learnt, recursive = state.learnt, state.learnt.state
+    if recursive.alarms != state.loop.alarms or is_suspicious(recursive):
+        return False
+    return bool(healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal))
+
+
+@inline
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     """Write the figures of an estimate into `reported`; returns whether its prediction may be trusted.
 
@@ -176,8 +202,7 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     reported, learnt, loop = state.reported, state.learnt, state.loop
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
-    certain = state.judged.good and recursive.alarms == loop.alarms and not is_suspicious(recursive)
-    certain = certain and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
+    certain = state.judged.good and is_sound(state)
     first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         reported[i], reported[first + i] = recursive.theta[i], deviations[i]

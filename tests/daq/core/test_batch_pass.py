@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgpack
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from daq.core.batch_pass import DECISION, NOTHING, REVIEWED, UPDATE
 from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.pipeline import Pipeline
 from drivers.reading import READING
+from estimators.conditioning.physical_range import RECENT
 from estimators.conditioning.stop import REVIEW
 
 START = 1_000_000_000  # ns
@@ -54,8 +56,11 @@ def test_who_has_something_to_decide_goes_last() -> None:
     assert len(mixed) > 30, "each decides at the end of every block of a tenth of a second"
 
 
-def played(config: Config, seconds: float) -> tuple[list[Message], list[int]]:
-    """What a joint says that something pushes at last, and what each turn of 20 ms has left to be done."""
+def played(config: Config, seconds: float, more: float = 0.0, wild: float = 0.0) -> tuple[list[Message], list[int]]:
+    """What a joint says that something pushes at last, and what each turn of 20 ms has left to be done.
+
+    more: N·m of a torque that its model lacks; wild: s at which the torque is beyond all reason, once.
+    """
     t = np.arange(round(1000 * seconds)) * 1e-3
     chance = np.random.default_rng(3)
     table = np.zeros((len(t), 3), READING)
@@ -66,7 +71,9 @@ def played(config: Config, seconds: float) -> tuple[list[Message], list[int]]:
     v = np.sum(amplitude * omega * np.cos(omega * t), axis=0)
     a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
     torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 5.0 * np.sin(q) + np.where(t > 0.8 * seconds + 0.035, 0.3, 0.0)
+    torque += more * np.sin(11.0 * q)
     torque = np.round((torque + chance.normal(0.0, 0.02, len(t))) / 0.01) * 0.01
+    torque[(wild > 0.0) & (np.round(1000 * t) == round(1000 * wild))] = 1e6
     table["value"] = np.column_stack([q, torque, np.arange(len(t)) % 65536])
     pipeline = Pipeline(config, boot=1)
     messages, steps = list[Message](), list[int]()
@@ -84,10 +91,16 @@ def played(config: Config, seconds: float) -> tuple[list[Message], list[int]]:
 
 
 @pytest.mark.compiled
-def test_most_updates_are_made_without_asking_and_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("more", "status"), [(0.0, "valid"), (4.0, "learning")])
+def test_most_updates_are_made_without_asking_and_are_the_same_to_the_bit(
+    monkeypatch: pytest.MonkeyPatch, more: float, status: str
+) -> None:
     config = load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
-    messages, steps = played(config, 40.0)
-    usual = steps[len(steps) // 2 : 3 * len(steps) // 4]
+    messages, steps = played(config, 44.0, more)
+    estimates = [msgpack.unpackb(body) for topic, body in messages if topic == b"estimate/elbow"]
+    told = estimates[round(0.7 * len(estimates)) : round(0.79 * len(estimates))]  # before something pushes
+    assert {(one["phase"], one["health"]["status"]) for one in told} == {("normal", status)}
+    usual = steps[round(0.7 * len(steps)) : round(0.79 * len(steps))]
     assert usual.count(UPDATE) + usual.count(NOTHING) > 0.7 * len(usual)
     attend = JointPipeline._attend
 
@@ -96,7 +109,23 @@ def test_most_updates_are_made_without_asking_and_are_the_same_to_the_bit(monkey
         joint.beside.attended = True
 
     monkeypatch.setattr(JointPipeline, "_attend", always)
-    asked, others = played(config, 40.0)
+    asked, others = played(config, 44.0, more)
     assert min(others) >= DECISION, "here each turn is seen in Python"
     assert messages == asked
-    assert {topic for topic, _ in messages} >= {b"estimate/elbow", b"drift/elbow", b"summary/elbow", b"event/elbow"}
+    topics = {b"estimate/elbow", b"summary/elbow", b"event/elbow", *([] if more else [b"drift/elbow"])}
+    assert {topic for topic, _ in messages} >= topics
+
+
+@pytest.mark.compiled
+def test_a_value_beyond_reason_is_named_in_normal_mode_for_as_long_as_it_says() -> None:
+    config = load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
+    messages, _ = played(config, 30.0, wild=20.43)
+    named = [
+        one["timestamp"]
+        for topic, body in messages
+        if topic == b"estimate/elbow" and (one := msgpack.unpackb(body))["phase"] == "normal"
+        if "channel_out_of_range" in {reason["code"] for reason in one["health"]["reasons"]}
+    ]
+    assert named[0] == pytest.approx(21.43, abs=0.1), "the clock of the readings begins at 1 s"
+    assert named[-1] - named[0] == pytest.approx(RECENT, abs=0.1)
+    assert len(named) == pytest.approx(50 * RECENT, abs=3)

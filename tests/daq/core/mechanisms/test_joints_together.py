@@ -6,6 +6,7 @@ import pytest
 
 from daq.core.mechanisms.joints_together import BREAK, JointsTogether, equidistant
 from daq.stream.update import Map, Publication
+from estimators.alignment.common_clock import push
 from estimators.reasons import Reason
 
 MS, SECOND = 1_000_000, 1_000_000_000
@@ -27,12 +28,15 @@ def samples(first: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def test_rows_of_both_have_the_columns_that_each_was_asked_for_and_come_once() -> None:
     one = both()
     ticks, base, elbow = samples(1000, 40)
-    one.note("base", ticks[:9], base[:9])
+    first, second = one.rows_of("base"), one.rows_of("elbow")
+    assert first is not None
+    assert second is not None
+    assert one.rows_of("knee") is None
+    push(ticks[:9], base[:9], first)
     assert not one.settled, "9 ms are not worth a look"
-    one.note("knee", ticks, base)
-    one.note("elbow", ticks, elbow)
+    push(ticks, elbow, second)
     assert not one.settled, "the first one's samples count"
-    one.note("base", ticks[9:], base[9:])
+    push(ticks[9:], base[9:], first)
     assert one.settled
     found = list(one.batches())
     assert not one.settled

@@ -1,11 +1,12 @@
 """A robot's equation of motion: every column against its formula, and what is known of θ before any motion."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+from estimators.models.friction import AnyFriction
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.lugre import LuGreSettings
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
@@ -261,3 +262,18 @@ def test_meanings_say_what_a_base_parameter_stands_for() -> None:
         "Izz.shoulder", "Izz.elbow", "mx.shoulder", "my.shoulder", "mx.elbow", "my.elbow",
     }  # fmt: skip
     assert model.short[model.base :] == model.names[model.base :] == model.meanings[model.base :]
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(AnyFriction)[0]), ids=lambda one: one.__name__)
+def test_columns_of_all_joints_at_once_are_those_of_each_under_any_law(kind: Any) -> None:
+    settings, described = kind(), robot(more=False)
+    model = WholeRobot(described, (settings,) * 3)
+    (q, dq, ddq), load = motion(), 4.0 * motion()[2]
+    found = model.table(q, dq, ddq, load, REACH, None, model.memory())
+    each = list[Floats]()
+    for j, joint in enumerate(described.joints):
+        law = settings.law(joint.axis)
+        speed = dq[:, j] if isinstance(settings, ViscousCoulombSettings) else np.clip(dq[:, j], -REACH[j], REACH[j])
+        memory = np.full((len(law.stops), 2), np.nan)
+        each += [*law.columns(q[:, j], speed, load[:, j], law.start, memory).T, np.ones(ROWS)]
+    assert np.array_equal(found, np.array(each).T)
