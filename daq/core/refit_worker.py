@@ -84,10 +84,10 @@ class RefitWorker(Executor):
         elif any(_is_broken(job) for job in self._jobs):
             self._replace("it died")
         else:
-            used = _processor_time(self.pid) if self.pid and self._warming.done() else now
+            used, waiting = _processor_time(self.pid) if self.pid and self._warming.done() else (now, False)
             if first is not self._first:
                 self._first, self._since, self._moved = first, now, now
-            if used != self._used:
+            if used != self._used or waiting:
                 self._used, self._moved = used, now
             if not self._warming.done():
                 self._since = now
@@ -144,13 +144,13 @@ def _hand_over(result: Future[Any], given: Future[Any]) -> None:
             result.set_exception(error)
 
 
-def _processor_time(pid: int) -> float:
-    """Ticks of processor time that a process has used; −1 where there is none."""
+def _processor_time(pid: int) -> tuple[float, bool]:
+    """Ticks of processor time that a process has used, −1 without one; and whether it waits for a processor."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
-        return -1.0
-    return float(words[11]) + float(words[12])
+        return -1.0, False
+    return float(words[11]) + float(words[12]), words[0] == b"R"
 
 
 def _pool(method: str) -> tuple[ProcessPoolExecutor, Any]:

@@ -1,8 +1,10 @@
 """Re-fits of a live service beside the core, or on a cluster while that answers."""
 
+import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import Future
 from pathlib import Path
@@ -125,6 +127,29 @@ def test_a_worker_that_works_or_has_nothing_to_do_is_left_alone(monkeypatch: pyt
         assert refits.replaced == 0
     finally:
         refits.shutdown()
+
+
+def test_a_worker_that_gets_no_processor_does_not_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refit_worker, "SILENT", 0.5)
+    processor = min(os.sched_getaffinity(0))
+    refits = RefitWorker()
+    worker = refits.submit(os.getpid).result(60)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            os.sched_setaffinity(other.pid, [processor])
+            os.sched_setaffinity(worker, [processor])
+            os.sched_setscheduler(worker, os.SCHED_IDLE, os.sched_param(0))  # some .3 % beside the other
+            job = refits.submit(busy, 600.0)
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                refits.check(time.monotonic())
+                time.sleep(0.02)
+            assert (refits.replaced, job.done()) == (0, False)
+        finally:
+            other.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+            refits.shutdown(wait=False, cancel_futures=True)
 
 
 @pytest.mark.parametrize(("scheduler", "more"), [("", 0.0), ("tls://127.0.0.1:9", cluster.LONGEST)])
