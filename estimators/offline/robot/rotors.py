@@ -19,21 +19,25 @@ from estimators.offline.robot.motion import Piece
 from estimators.offline.robot.rows import build
 from estimators.quantities import Floats
 
+ALONE: Final = 30.0  # rad/s² (m/s²) by which the largest torque seen accelerates a large rotor alone: servos reach 50
 DOUBT: Final = 0.05  # chance that they are left out though nothing is better
 
 
 def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
     """Where torque is motor current and the rotor's inertia is not given, it is learnt unless that predicts worse.
 
-    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
+    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion,
+    or with what ALONE says: the rotors of wrists are many times their links.
     """
     unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
     if not unknown:
         return robot
     say("rotors")
     links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
+    largest = np.max([np.abs(piece.rows(piece.tau)).max(axis=0) for piece in pieces], axis=0)
+    spread = np.maximum(NOMINAL * links, largest / ALONE)
     joints = [
-        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
+        replace(joint, unknown_rotor=float(spread[j])) if j in unknown else joint
         for j, joint in enumerate(robot.joints)
     ]
     free = replace(robot, joints=tuple(joints))
