@@ -219,11 +219,11 @@ def choose(
     say(f"friction law: {named}")
     bent = _mean_with(trial.of(named, trial.slipping({"load": True}, True, curve=True)), chosen, trial)
     found = chosen
-    for mean, least in ((shared, 0.0), (bent, BEND)):
-        if mean is None or not likelier(found.validated, mean.validated, 1.0):
+    for sharing, needed in ((shared, 0.0), (bent, BEND)):
+        if sharing is None or not likelier(found.validated, sharing.validated, 1.0):
             continue
-        if gained(np.log(chosen.validated.losses), np.log(mean.validated.losses))[0] > least:
-            found = mean
+        if gained(np.log(chosen.validated.losses), np.log(sharing.validated.losses))[0] > needed:
+            found = sharing
     return found
 
 
