@@ -1,10 +1,12 @@
 """Friction with memory, a law of the whole robot's model only: a ladder of stops over three decades of presliding.
 
-    τ_f = c q̇ + C s_0 + Σ w_i s_i  [+ μ |T| s_0]  [+ d |q̇|/v]  [+ Σ_k p_k u^k s_0],   u = (q − centre)/half in −1 … 1
+    τ_f = c q̇ + C s_0 + Σ w_i s_i  [+ μ |T| s_0]  [+ d |q̇|/v]  [+ Σ_i g_i q̇/(|q̇| + k_i v)]  [+ Σ_k p_k u^k s_0]
 
 s_i are Prandtl–Ishlinskii stops that slip at r_i, linear in their weights; s_0 slips at next to nothing: it is the sign
 of the last motion and holds at rest, where sign(q̇) is that of the noise. T is the rigid body's torque, v the fastest
-speed seen. The columns of w, d and p are at most 1, and these weights have a prior about zero whose deviation is what
+speed seen, u = (q − centre)/half in −1 … 1. g bends friction over speed: lubricants thin as they are sheared, and the
+peak at low speed fades (sigmoids as of Makkar, Dixon, Sawyer, Hu, AIM 2005, (5), with fixed knees k_i, so that they are
+linear). The columns of w, d, g and p are at most 1, and these weights have a prior about zero whose deviation is what
 plain friction leaves of the recordings' torque: what the data do not tell stays there. μ is what a gear loses by its
 load. Reference: Al-Bender, Lampaert, Swevers, IEEE Trans. Autom. Control 50:1883–1887, 2005, (4),
 without its slip dynamics.
@@ -23,6 +25,7 @@ from estimators.models.friction.base import (
     POSITIONS,
     REVERSALS,
     SIGNATURE,
+    SPEEDS,
     FrictionLaw,
     FrictionSettings,
     coulomb,
@@ -39,6 +42,7 @@ HOLDING: Final = 1e-5  # rad (m): below every presliding of a gear, above roundi
 LADDER: Final = tuple(float(f"{one:.3g}") for one in np.geomspace(1e-4, 0.1, 8))  # rad (m)
 LOST: Final = 0.1  # of the load, one deviation: the efficiency of gears is 80 to 95 %
 DEGREE: Final = 5  # of the polynomial in position
+KNEES: Final = (0.02, 0.1, 0.5)  # of the fastest speed: two decades, as far apart as such curves differ
 SLIP: Final = "Al-Bender 2005 (4), W_i"
 
 Threshold = Annotated[float, Field(gt=0, le=10)]
@@ -52,8 +56,9 @@ class MaxwellSlipSettings(FrictionSettings):
     thresholds: Annotated[tuple[Threshold, ...], Field(max_length=12)] = LADDER
     load: bool = False
     directional: Half | None = None  # v, rad/s (m/s); None: no such column
+    curve: Half | None = None  # v, rad/s (m/s), of g; None: no such columns
     position: tuple[float, Half] | None = None  # centre and half range, rad (m); None: no such columns
-    spread: Half | None = None  # N·m (N), deviation of w, d and p before any motion; None: the joint's rms torque
+    spread: Half | None = None  # N·m (N), deviation of w, d, g and p before any motion; None: the joint's rms torque
 
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
@@ -64,6 +69,11 @@ class MaxwellSlipSettings(FrictionSettings):
             more.append(Parameter("load", "1", 0.0, math.inf, "Guo 2024 (42), µ_c", words, LOADS))
         if self.directional is not None:
             more.append(Parameter("directional", effort, -math.inf, math.inf, "Liu 2023 (10)", slower, BOTH_WAYS))
+        if self.curve is not None:
+            more += [
+                Parameter(f"curve{i}", effort, -math.inf, math.inf, "Makkar 2005 (5)", "how friction bends", SPEEDS)
+                for i in range(1, len(KNEES) + 1)
+            ]
         more += [
             Parameter(
                 f"stop{i}", effort, 0.0, math.inf, SLIP, f"friction that builds up over {reach:g} {length}", REVERSALS
@@ -82,7 +92,7 @@ class MaxwellSlipSettings(FrictionSettings):
             parameters,
             (),
             NOTHING,
-            numbers(self.load, self.directional or 0.0, len(self.thresholds), centre, half),
+            numbers(self.load, self.directional or 0.0, len(self.thresholds), centre, half, self.curve or 0.0),
             kernel=_fill,
             stops=(HOLDING, *self.thresholds),
             springs_from=1,
@@ -92,7 +102,8 @@ class MaxwellSlipSettings(FrictionSettings):
 
 @kernel(SIGNATURE)
 def _fill(signals: Floats, position: int, load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
-    loaded, fastest, stops, half = constants[0] > 0.0, constants[1], int(constants[2]), constants[4]
+    loaded, fastest, stops = constants[0] > 0.0, constants[1], int(constants[2])
+    half, curve = constants[4], constants[5]
     held = load + 1
     for row in range(len(signals)):
         sign = signals[row, held, VALUE]
@@ -105,6 +116,11 @@ def _fill(signals: Floats, position: int, load: int, constants: Floats, _eta: Fl
         if fastest > 0.0:
             columns[row, k] = abs(signals[row, position, SMOOTH_RATE]) / fastest
             k += 1
+        if curve > 0.0:
+            v = signals[row, position, SMOOTH_RATE]
+            for knee in KNEES:
+                columns[row, k] = v / (abs(v) + knee * curve)
+                k += 1
         for i in range(stops):
             columns[row, k] = signals[row, held + 1 + i, VALUE]
             k += 1

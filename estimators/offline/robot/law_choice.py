@@ -14,7 +14,9 @@ warmth, and flatter themselves (a fifth less error inside a recording has been n
 the one chosen so far in a one-sided t-test of the differences between blocks, at 5 % over all laws tried, and halve the
 squared error. Where one joint alone moves, and both ways, friction by place counts as universal.
 
-The mean of a law with memory and of the richest universal one takes its place if it is better by a standard error.
+The mean of a law with memory and of the richest universal one takes its place if it is better by a standard error. So
+does, then, its mean with the richest one that bends over speed, if it takes off BEND of the squared error, too: what
+both differ by at a row's speed is in that row's deviation (averaged).
 
 A law with a coefficient that is at its bound of zero and that the data do not tell is none. Nonlinear parameters are
 searched on a lattice first, joint by joint. Standstills teach if the default law is better for it.
@@ -56,6 +58,7 @@ PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
 CONDITION: Final = 100.0  # of the rows, above which a motion is not exciting (Gautier, Khalil, IJRR 11:362–375, 1992)
 RICHEST: Final = "maxwell_slip, load, directions"
+BEND: Final = 0.1  # of the squared error, logarithm, below which a bend over speed is not told from memory
 LATTICE: Final = 5  # values of each nonlinear parameter
 ZERO: Final = 1e-6  # of its deviation, up to which a coefficient is zero
 
@@ -133,18 +136,23 @@ class _Trial:
         ]
 
     def slipping(
-        self, more: dict[str, Any], directions: bool = False, place: bool = False
+        self, more: dict[str, Any], directions: bool = False, place: bool = False, curve: bool = False
     ) -> tuple[RobotFriction, ...]:
         """Friction with memory of every joint."""
-        return slipping(self.rows, self.found, more, directions, place)
+        return slipping(self.rows, self.found, more, directions, place, curve)
 
 
 def slipping(
-    rows: RobotRows, found: RobotFit, more: dict[str, Any], directions: bool = False, place: bool = False
+    rows: RobotRows,
+    found: RobotFit,
+    more: dict[str, Any],
+    directions: bool = False,
+    place: bool = False,
+    curve: bool = False,
 ) -> tuple[RobotFriction, ...]:
     """Friction with memory of every joint; its weights may be as large as what plain friction, `found`, leaves.
 
-    directions, place: whether it differs between the directions, and by place.
+    directions, place, curve: whether it differs between the directions, by place, and bends over speed.
     """
     fastest = np.maximum(np.abs(rows.dq).max(axis=0), 1e-6)
     lower, upper, left = rows.q.min(axis=0), rows.q.max(axis=0), np.sqrt(found.variance)
@@ -153,6 +161,7 @@ def slipping(
         MaxwellSlipSettings(
             spread=max(float(left[j]), 1e-9),
             directional=float(fastest[j]) if directions else None,
+            curve=float(fastest[j]) if curve else None,
             position=(float(middle[j]), float(half[j])) if place else None,
             **more,
         )
@@ -202,25 +211,34 @@ def choose(
         )
         if likelier(best.validated, mean):
             return Choice(model.laws, verdicts, mean, rows, trial.parameters, trial.kind, least.theta)
+    if not isinstance(chosen.laws[0], MaxwellSlipSettings):
+        return chosen
     [richest] = [one for one in tried if one.verdict.law == RICHEST]
-    return _mean_with(richest, chosen, trial) or chosen
+    shared = _mean_with(richest, chosen, trial)
+    named = f"{RICHEST}, bent over speed"
+    say(f"friction law: {named}")
+    bent = _mean_with(trial.of(named, trial.slipping({"load": True}, True, curve=True)), chosen, trial)
+    found = chosen
+    for sharing, needed in ((shared, 0.0), (bent, BEND)):
+        if sharing is None or not likelier(found.validated, sharing.validated, 1.0):
+            continue
+        if gained(np.log(chosen.validated.losses), np.log(sharing.validated.losses))[0] > needed:
+            found = sharing
+    return found
 
 
-def _mean_with(richest: Tried, chosen: Choice, trial: _Trial) -> Choice | None:
-    """The mean of a law with memory and of the richest one, if it predicts better by a standard error."""
-    models = [WholeRobot(trial.model.robot, laws, trial.model.twists) for laws in (chosen.laws, richest.laws)]
+def _mean_with(richer: Tried, chosen: Choice, trial: _Trial) -> Choice | None:
+    """The mean of a law with memory and of a richer one; None where that is not richer."""
+    models = [WholeRobot(trial.model.robot, laws, trial.model.twists) for laws in (chosen.laws, richer.laws)]
     names, all_names = (model.names for model in models)
-    simpler = isinstance(chosen.laws[0], MaxwellSlipSettings) and set(names) < set(all_names)
-    if not simpler:
+    if not set(names) < set(all_names):
         return None
-    mean = halved(richest.rows, chosen.validated.predicted, richest.validated.predicted)
+    mean = halved(richer.rows, chosen.validated.predicted, richer.validated.predicted)
     gain = gained(trial.default.validated.losses, mean.losses)
-    chosen.verdicts.append(LawScore(f"mean with {RICHEST}", mean.error, *gain))
-    if not likelier(chosen.validated, mean, 1.0):
-        return None
+    chosen.verdicts.append(LawScore(f"mean with {richer.verdict.law}", mean.error, *gain))
     theta = np.zeros(len(all_names))
     theta[[all_names.index(name) for name in names]] = fit(models[0], chosen.rows, chosen.weights).theta
-    return Choice(richest.laws, chosen.verdicts, mean, richest.rows, chosen.loading, chosen.weights, theta)
+    return Choice(richer.laws, chosen.verdicts, mean, richer.rows, chosen.loading, chosen.weights, theta)
 
 
 def _simplest(trial: _Trial, say: Callable[[str], None]) -> tuple[Tried, list[Tried]]:

@@ -1,4 +1,8 @@
-"""Rotors that nobody described: their inertia is learnt where torque is motor current and cross-validation wants it."""
+"""Rotors that nobody described: behind motor current there is one, whose inertia is learnt.
+
+Slow motion and motion from place to place hardly show it. Without it the links take it over, and another motion, which
+has other accelerations, is off by it; so it is left out only where that is clearly better.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,22 +19,25 @@ from estimators.offline.robot.motion import Piece
 from estimators.offline.robot.rows import build
 from estimators.quantities import Floats
 
-DOUBT: Final = 0.05  # chance that they are learnt though nothing is better
-SQUARES: Final = 0.5  # of the squared error without them, below which they are worth it
+ALONE: Final = 30.0  # rad/s² (m/s²) by which the largest torque seen accelerates a large rotor alone: servos reach 50
+DOUBT: Final = 0.05  # chance that they are left out though nothing is better
 
 
 def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
-    """Where torque is motor current and the rotor's inertia is not given, it is learnt if cross-validation wants it.
+    """Where torque is motor current and the rotor's inertia is not given, it is learnt unless that predicts worse.
 
-    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
+    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion,
+    or with what ALONE says: the rotors of wrists are many times their links.
     """
     unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
     if not unknown:
         return robot
     say("rotors")
     links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
+    largest = np.max([np.abs(piece.rows(piece.tau)).max(axis=0) for piece in pieces], axis=0)
+    spread = np.maximum(NOMINAL * links, largest / ALONE)
     joints = [
-        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
+        replace(joint, unknown_rotor=float(spread[j])) if j in unknown else joint
         for j, joint in enumerate(robot.joints)
     ]
     free = replace(robot, joints=tuple(joints))
@@ -41,10 +48,9 @@ def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str
     without, lost = losses
     if len(without) < FEWEST or len(lost) != len(without):
         return robot
-    better = without - lost
-    deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
-    enough = max(float(t.ppf(1.0 - DOUBT, len(better) - 1)) * deviation, (1.0 - SQUARES) * float(without.mean()))
-    return free if better.mean() > enough else robot
+    worse = lost - without
+    deviation = float(worse.std(ddof=1) / np.sqrt(len(worse)))
+    return robot if worse.mean() > float(t.ppf(1.0 - DOUBT, len(worse) - 1)) * deviation else free
 
 
 def _inertia(robot: RobotDescription, q: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """What an identified model lacks is in its deviations: friction beyond its law, and reversals that feign a lag."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from estimators.offline.robot.unmodelled.lag import torque_lag
 from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD
+from tests.estimators.offline.test_cross_validation import bristles
 
 pytestmark = pytest.mark.compiled
 RATE = 200.0
@@ -100,6 +102,35 @@ def test_a_slower_motion_lies_within_what_friction_beyond_its_law_is_there(truth
     found = identify(truth.robot, train, [slow], ())
     assert 0.934 < found.validation.covered < 0.995, "of motions of the same kind: what is not learnt is stated, too"
     assert found.tests[0].covered > 0.9  # 0.58 if that friction counts with its mean over the motion that taught
+
+
+def test_memory_and_a_bend_over_speed_share_where_one_motion_does_not_tell_them_apart(truth: Any) -> None:
+    """Presliding of 10 mrad (mm), and friction that bends; a fifth of the pace has low speeds far from reversals."""
+
+    def more(dq: Floats) -> Floats:
+        q, t = np.cumsum(dq, axis=0) / RATE, np.arange(len(dq)) / RATE
+        return np.asarray(1.5 * np.arctan(3.0 * dq) + np.column_stack([bristles(one, t, 2.0, 0.01) for one in q.T]))
+
+    train, slow = (recording(truth, seed, pace, more) for seed, pace in ((50, 1.0), (70, 0.2)))
+    found = identify(truth.robot, train, [slow])
+    assert getattr(found.found.laws[0], "curve", None) is not None
+    assert found.tests[0].error < 1.3  # 1.6 without the law that bends
+    assert 0.9 < found.tests[0].covered < 0.995  # 0.875
+
+
+def test_rotors_that_a_slow_motion_hardly_shows_are_learnt_as_far_as_it_does(truth: Any) -> None:
+    """Behind motor current there is a rotor; a motion at five times the pace has 25 times the acceleration."""
+    rotors = np.array([0.3, 0.2, 0.5])
+    train, fast = (
+        recording(truth, seed, pace, lambda dq: rotors * RATE * np.gradient(dq, axis=0))
+        for seed, pace in ((50, 0.2), (70, 1.0))
+    )
+    joints = tuple(replace(joint, by_current=True) for joint in truth.robot.joints)
+    found = identify(replace(truth.robot, joints=joints), train, [fast], ())
+    place = [k for k, name in enumerate(found.found.model().names) if name.startswith("rotor.")]
+    assert (np.abs(found.fit.theta[place] - rotors) < 3.0 * found.fit.deviation[place]).all()
+    assert found.tests[0].error < 0.6  # 0.86 without them
+    assert found.tests[0].covered > 0.9  # 0.80
 
 
 def test_a_faster_motion_lies_within_what_a_law_may_be_off_beyond_the_speeds_it_was_taught_at(truth: Any) -> None:

@@ -6,12 +6,14 @@
 S and b are the sums of Z_h after θ' has explained what it can: what is not known of θ is no finding. c_j rows count as
 one. σ_j ≥ 1 is what the best cause leaves of joint j's residual over the usual, which is believed for NU rows: where
 the model is wrong in a way that no cause has, all evidence shrinks. A cause is reported only where it is better than
-nothing by CERTAIN, than every cause of another name by BETTER, and explains EXPLAINS of what is unexplained.
+nothing by CERTAIN, than every cause of another name by BETTER, and explains EXPLAINS of what is unexplained. Where all
+that is unexplained is less than a certain cause explains, none is fitted.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -79,12 +81,14 @@ class Standing:
 def compete(
     causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, windows: Sequence[Window], usual: Floats, alike: Floats
 ) -> Standing | None:  # fmt: skip
-    """The window that shows most, and how the causes stand in it; None without a window.
+    """The window that shows most, and how the causes stand in it; None where no window could show one for certain.
 
     psi: (k,) what is explained already; usual: (n,) variance of the residual; alike: (n,) rows that count as one.
     """
-    every = [Prepared.of(one, known) for one in causes]
-    found = [_stand(every, known, psi, window, usual, alike) for window in windows]
+    problems = [(window, _problem(known, psi, window.sums, usual * alike)) for window in windows]
+    open_ones = [(*one, following) for one in problems if not one[1].hopeless(following := one[1].follow())]
+    every = [Prepared.of(one, known) for one in causes if one.lasts(known.looks, known.starting)] if open_ones else []
+    found = [_stand(every, *one, alike) for one in open_ones]
     return max(found, key=lambda one: one.best.evidence if one.best else -np.inf, default=None)
 
 
@@ -99,24 +103,46 @@ class _Problem:
     pulls: Floats  # (k,)
     units: Floats  # (n,) variance of the residual times rows that count as one
 
-    def without_theta(self, scale: Floats) -> tuple[Floats, Floats, Floats]:
-        """S (k, k) and b (k,) after θ, and the inverse information of θ (q, q); scale: (n,) σ²."""
-        weights, theta = 1.0 / (scale * self.units), self.known.columns.theta
+    def follow(self, scale: Floats | float = 1.0) -> "_ThetaFollows":
+        """How θ follows what it can explain; scale: (n,) σ²."""
+        weights, theta, L = 1.0 / (scale * self.units), self.known.columns.theta, self.known.root
         G = np.tensordot(weights, self.G, 1)
-        b = weights @ self.c - self.pulls
-        L = self.known.root
-        inverse = L @ np.linalg.solve(np.eye(L.shape[1]) + L.T @ G[theta, theta] @ L, L.T)
-        gain = G[:, theta] @ inverse
-        return G - gain @ G[theta], b - gain @ b[theta], inverse
+        B = L.T @ G[theta]
+        return _ThetaFollows(G, weights @ self.c - self.pulls, B, np.eye(L.shape[1]) + B[:, theta] @ L)
 
-    def left(self, moved: Floats, inverse: Floats, scale: Floats) -> Floats:
-        """Weighted squares (n,) that ψ + moved leaves, θ following it; inverse: of θ's information (q, q)."""
-        weights, theta = 1.0 / (scale * self.units), self.known.columns.theta
-        b = weights @ self.c - self.pulls - np.tensordot(weights, self.G, 1) @ moved
+    def hopeless(self, following: "_ThetaFollows") -> bool:
+        """Whether no cause can be CERTAIN, as all squares that θ leaves, and how far it went for it, are too few.
+
+        L_h ≤ ½ min over θ' of |r − X θ'|² + |L⁻¹ θ'|², and σ ≥ 1 makes that less.
+        """
+        if self.pulls.any():  # their pull is no square
+            return False
+        own = self.known.root.T @ following.b[self.known.columns.theta]
+        least = float((self.squares / self.units).sum() - own @ np.linalg.solve(following.inner, own))
+        return least <= 2.0 * CERTAIN
+
+    def left(self, moved: Floats, inner: Floats, scale: Floats) -> Floats:
+        """Weighted squares (n,) that ψ + moved leaves, θ following it; inner: see _ThetaFollows."""
+        weights, theta, L = 1.0 / (scale * self.units), self.known.columns.theta, self.known.root
+        b = weights @ (self.c - self.G @ moved) - self.pulls
         whole = moved.copy()
-        whole[theta] += inverse @ b[theta]
-        left = self.squares - 2.0 * self.c @ whole + np.einsum("k,jkl,l->j", whole, self.G, whole)
+        whole[theta] += L @ np.linalg.solve(inner, L.T @ b[theta])
+        left = self.squares - 2.0 * self.c @ whole + (self.G @ whole) @ whole
         return np.asarray(np.maximum(left, 0.0) / self.units)
+
+
+class _ThetaFollows(NamedTuple):
+    """Weighted sums of a window, and how θ follows them by its covariance L Lᵀ."""
+
+    G: Floats  # (k, k)
+    b: Floats  # (k,)
+    B: Floats  # (q, k) Lᵀ G, of θ's rows
+    inner: Floats  # (q, q) 1 + Lᵀ G L
+
+    def without_theta(self, known: RobotKnowledge) -> tuple[Floats, Floats]:
+        """S (k, k) and b (k,) after θ."""
+        X = np.linalg.solve(self.inner, self.B)
+        return self.G - self.B.T @ X, self.b - X.T @ (known.root.T @ self.b[known.columns.theta])
 
 
 def _problem(known: RobotKnowledge, psi: Floats, sums: Sums, units: Floats) -> _Problem:
@@ -126,18 +152,18 @@ def _problem(known: RobotKnowledge, psi: Floats, sums: Sums, units: Floats) -> _
 
 
 def _stand(
-    causes: Sequence[Prepared], known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats
+    causes: Sequence[Prepared], window: Window, problem: _Problem, following: _ThetaFollows, alike: Floats
 ) -> Standing:  # fmt: skip
-    problem = _problem(known, psi, window.sums, usual * alike)
-    rows, scale, still = window.sums.rows / alike, np.ones(len(usual)), np.zeros_like(psi)
-    mine = [one for one in causes if one.cause.lasts(known.looks, known.starting)]
-    fitted: list[Fitted] = []
-    for _ in range(PASSES):
-        S, b, inverse = problem.without_theta(scale)
-        fitted = _best(known, [fit(one, S, b) for one in mine])
-        left = problem.left(fitted[0].moved if fitted else still, inverse, scale)
-        scale = np.maximum((NU + left) / (NU + rows), 1.0)
-    nothing = problem.left(still, inverse, scale)
+    rows, scale, still = window.sums.rows / alike, np.ones(len(alike)), np.zeros(len(problem.pulls))
+    for number in range(PASSES):
+        following = problem.follow(scale) if number else following
+        S, b = following.without_theta(problem.known)
+        fitted = _best(problem.known, [_weighed(one, S, b) for one in causes])
+        left = problem.left(fitted[0].moved if fitted else still, following.inner, scale)
+        before, scale = scale, np.maximum((NU + left) / (NU + rows), 1.0)
+        if (scale == before).all():
+            break
+    nothing = problem.left(still, following.inner, scale)
     gained = nothing - left
     usual_there = float(rows[gained > 0.0].sum())
     return Standing(
@@ -150,29 +176,43 @@ def refitted(cause: Cause, known: RobotKnowledge, psi: Floats, window: Window, u
     problem = _problem(known, psi, window.sums, usual * alike)
     rows, scale = window.sums.rows / alike, np.ones(len(usual))
     for _ in range(PASSES):
-        S, b, inverse = problem.without_theta(scale)
-        fitted = fit(Prepared.of(cause, known), S, b)
-        scale = np.maximum((NU + problem.left(fitted.moved, inverse, scale)) / (NU + rows), 1.0)
+        following = problem.follow(scale)
+        fitted = _weighed(Prepared.of(cause, known), *following.without_theta(known)).fitted()
+        scale = np.maximum((NU + problem.left(fitted.moved, following.inner, scale)) / (NU + rows), 1.0)
     return fitted
 
 
-def _best(known: RobotKnowledge, every: Sequence[Fitted]) -> list[Fitted]:
+class _Weighed(NamedTuple):
+    """A cause's coefficients and evidence; its covariance is asked of few."""
+
+    prepared: Prepared
+    values: Floats  # (k,)
+    evidence: float
+    inner: Floats  # (k, k) 1 + Lᵀ S L
+
+    def fitted(self) -> Fitted:
+        """With its covariance."""
+        cause, L = self.prepared, self.prepared.root
+        return Fitted(cause.cause, self.values, L @ np.linalg.solve(self.inner, L.T), self.evidence, cause.moves)
+
+
+def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
     """The possible causes that are better than nothing, the best first, as far as they may be its rivals."""
     found: list[Fitted] = []
     for one in sorted(every, key=lambda each: -each.evidence):
         if one.evidence <= (found[0].evidence - BETTER if found else 0.0) or one.evidence <= 0.0:
             break
-        if one.cause.possible(known, one.values, np.sqrt(np.diag(one.covariance))):
-            found.append(one)
+        fitted = one.fitted()
+        if fitted.cause.possible(known, fitted.values, np.sqrt(np.diag(fitted.covariance))):
+            found.append(fitted)
     return found
 
 
-def fit(cause: Prepared, S: Floats, b: Floats) -> Fitted:
-    """A cause's coefficients and evidence; S: (k, k), b: (k,) of all columns."""
-    T, L = cause.moves, cause.root
-    own, pull = T.T @ S @ T, T.T @ b
+def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
+    """Weigh a cause; S: (k, k), b: (k,) of all columns."""
+    places, T, L = cause.places, cause.moves, cause.root
+    own, pull = (T.T @ S @ T, T.T @ b) if places is None else (S[places[:, None], places], b[places])
     inner = np.eye(len(L)) + L.T @ own @ L
-    C = L @ np.linalg.solve(inner, L.T)
-    values = C @ pull
-    evidence = 0.5 * float(pull @ values) - 0.5 * float(np.linalg.slogdet(inner)[1])
-    return Fitted(cause.cause, values, C, evidence, T)
+    values = L @ np.linalg.solve(inner, L.T @ pull)
+    size = math.log(inner[0, 0]) if len(L) == 1 else float(np.linalg.slogdet(inner)[1])
+    return _Weighed(cause, values, 0.5 * float(pull @ values) - 0.5 * size, inner)

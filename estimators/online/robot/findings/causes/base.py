@@ -76,11 +76,16 @@ class Prepared(NamedTuple):
     cause: "Cause"
     moves: Floats  # (columns, k)
     root: Floats  # (k, k) L of its prior L Lᵀ
+    places: Integers | None  # (k,) of the columns, where each moves alone
 
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
         """Columns, prior and places of a cause by what is known now."""
-        return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
+        moves = cause.moves(known)
+        places = np.argmax(moves, axis=0)
+        alone = np.array_equal(moves, chosen(known, places))
+        root = np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64)
+        return cls(cause, moves, root, places if alone else None)
 
 
 class Cause:

@@ -22,7 +22,7 @@ from estimators.online.robot.findings.causes.payload import PayloadCause, is_gon
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact, Offset
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
-from estimators.online.robot.findings.competition import PASSES, Standing, compete
+from estimators.online.robot.findings.competition import PASSES, Standing, _Problem, compete
 from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
 from estimators.quantities import Axis, Floats
 
@@ -186,6 +186,28 @@ def test_noise_has_no_cause_and_what_no_cause_makes_is_not_decided() -> None:
     assert not standing.certain
     assert (standing.scale > 100.0).all()
     assert compete(catalogue(N), known(), psi(), [], np.ones(N), np.ones(N)) is None
+
+
+def test_causes_do_not_compete_where_none_could_be_certain_and_miss_none_that_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Residuals of one cause alone, from too small to certain: with the bound all that is certain is found alike."""
+    told, cause = known(looks=LASTS), Offset((2,))
+    Z, _ = columns_of()
+    alone = Z @ (cause.moves(told) @ np.ones(1))
+    windows = [window(NOISE * size * alone)[0] for size in np.linspace(0.1, 1.5, 29)]
+    usual, alike = np.full(N, NOISE**2), np.full(N, 1.0)
+    bounded = [compete(catalogue(N), told, psi(), [one], usual, alike) for one in windows]
+    monkeypatch.setattr(_Problem, "hopeless", lambda *_: False)
+    every = [compete(catalogue(N), told, psi(), [one], usual, alike) for one in windows]
+    assert any(one is None for one in bounded)
+    assert any(one is not None and one.certain for one in bounded)
+    for found, wanted in zip(bounded, every, strict=True):
+        assert wanted is not None
+        if found is None:
+            assert not wanted.certain
+        else:
+            assert [one.evidence for one in found.fitted] == [one.evidence for one in wanted.fitted]
 
 
 def test_a_payload_has_a_mass_and_a_centre_within_reach() -> None:
