@@ -72,7 +72,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=6):
+class BlockSums(Layout, version=7):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -80,6 +80,7 @@ class BlockSums(Layout, version=6):
 
     owners: Scratch[Annotated[Integers, "outputs"]]  # joint of each
     period: Scratch[float]  # ns between rows
+    inertia: Scratch[int]  # whose column a is, of the only joint; −1: there is none
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
     torque: Scratch[bool]  # whether the outputs are torques or forces
     loads: Scratch[Annotated[Vector, "parameters"]]  # 1: what this parameter adds to the torque is a load
@@ -103,15 +104,24 @@ class BlockSums(Layout, version=6):
     turned_noise: Annotated[Vector, "outputs"]  # in the latter
     forth: Annotated[Vector, "outputs"]  # of the former, those in which the joint moves forth
     slow: Annotated[Matrix, "outputs", "p + 2"]  # of the former, Σ z[φ y z], see position_error.py
+    steep: Annotated[Vector, "2"]  # of the former, Σ Δa² and Σ a², see sampled_motion.py
 
     @classmethod
     def of(
-        cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool, torque: bool = True
+        cls,
+        owners: NDArray[np.int64],
+        parameters: int,
+        own: int,
+        period: float,
+        remembers: bool,
+        torque: bool = True,
+        inertia: int = -1,
     ) -> "BlockSums":
         """State before any row; own: misfit regressors of an output; period: ns between rows; torque: what y is."""
         outputs, joints = len(owners), int(owners.max()) + 1
         return cls.zeros(
-            owners=owners, period=period, remembers=remembers, torque=torque, n=2 * parameters + own, outputs=outputs,
+            owners=owners, period=period, inertia=inertia, remembers=remembers, torque=torque,
+            n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
             special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
             slow=np.zeros((outputs, parameters + 2)), passed=np.zeros((joints, 4)), rates=np.zeros((joints, 3)),
@@ -239,9 +249,10 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
     before, products, special, row, period = sums.before, sums.products, sums.special, sums.row, sums.period
     p = before.shape[1]
     last, outputs = len(row) - 1, len(sums.owners)
+    successive = time - sums.moment[0] <= SUCCESSIVE * period
     for j in range(len(sums.place)):
         _follow(sums, j, motion[j, 0])
-        _accelerate(sums, j, motion[j, 1], time - sums.moment[0] <= SUCCESSIVE * period)
+        _accelerate(sums, j, motion[j, 1], successive)
     sums.moment[0] = time
     for o in range(outputs):
         j = sums.owners[o]
@@ -256,10 +267,13 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             continue
         follows = time - sums.when[o] <= SUCCESSIVE * period
         sums.when[o] = time
+        reverses = turns(motion[j, 1], speed[j], slow)
+        if successive and sums.inertia >= 0 and not reverses:  # whatever they weigh
+            sums.steep[0] += (row[sums.inertia] / weight - before[o, sums.inertia]) ** 2
+            sums.steep[1] += (row[sums.inertia] / weight) ** 2
         for i in range(p):
             row[p + i] = 1e9 * (row[i] - weight * before[o, i]) / period if follows else 0.0
             before[o, i] = row[i] / weight
-        reverses = turns(motion[j, 1], speed[j], slow)
         if reverses or abs(sums.stops[j, NEAR]) < 1.0:
             _add_special(row, p, y[o], special[o if reverses else outputs + o])
         if clear(motion[j, 1], speed[j], slow):

@@ -39,6 +39,9 @@ def fade(fit: FitState, learnt: Learnt) -> float:
         for i in range(fit.slow.shape[1]):
             fit.slow[o, i] = factor * fit.slow[o, i] + sums.slow[o, i]
             sums.slow[o, i] = 0.0
+    for i in range(len(fit.steep)):
+        fit.steep[i] = factor * fit.steep[i] + sums.steep[i]
+        sums.steep[i] = 0.0
     for place in range(len(quantiser.sums)):
         for i in range(quantiser.sums.shape[1]):
             for j in range(quantiser.sums.shape[2]):

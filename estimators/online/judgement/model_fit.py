@@ -79,11 +79,13 @@ class ModelFit:
         sample: float = 0.0,
         overlap: float = 1.0,
         prior: float = GOOD,
+        hidden: float = 0.0,
     ) -> None:
         """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
         is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same; prior: rms
-        of a torque of the angle that the model may lack, over that of the torque."""
+        of a torque of the angle that the model may lack, over that of the torque; hidden: factor of
+        misfit/sampled_motion.py."""
         p, m, own = len(parameters), len(owners), regressors.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
@@ -95,7 +97,13 @@ class ModelFit:
         instant, prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)
         inertia = -1 if self._inertia is None else self._inertia
         settings = FitSettings(
-            own=own, overlap=overlap, corrects=corrects, prior=prior, inertia=inertia, instant=instant
+            own=own,
+            overlap=overlap,
+            corrects=corrects,
+            prior=prior,
+            inertia=inertia,
+            instant=instant,
+            hidden=hidden,
         )
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
@@ -127,6 +135,7 @@ class ModelFit:
             state.turns,
             state.owed,
             state.slow,
+            state.steep,
             state.trail,
             state.behind,
         ):

@@ -20,6 +20,7 @@ import numpy as np
 
 from estimators.misfit.position_error import position_error
 from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SPEED, TORQUE, columns
+from estimators.misfit.sampled_motion import hidden_share
 from estimators.misfit.scores import products, write_covariance
 from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
 from estimators.numerics.directions import add_unidentifiable, beyond_noise, contrast, resolve
@@ -277,6 +278,10 @@ def widen(fit: FitState, learnt: Learnt, factor: float, enough: bool) -> None:
     effect = np.zeros(p)
     if enough and settings.inertia >= 0 and settings.corrects:
         position_error(fit.directions, fit.slow[0], straight, noise, fit.steps_left, settings.inertia, effect)
+    if settings.inertia >= 0 and settings.hidden > 0.0:
+        inertia, hidden = settings.inertia, straight[settings.inertia] * hidden_share(fit.steep, settings.hidden)
+        learnt.seen[inertia, inertia] += hidden**2
+        learnt.unmodelled[inertia, inertia] += hidden**2
     for i in range(p):
         for j in range(p):
             learnt.seen[i, j] += effect[i] * effect[j]

@@ -28,7 +28,7 @@ def positive(rng: np.random.Generator, size: int, scale: Floats | float = 1.0) -
 def random_state(seed: int, outputs: int = 1) -> tuple[FitState, Learner]:
     """Sums of rows as a joint's may be, and what has been learnt."""
     rng = np.random.default_rng(seed)
-    settings = FitSettings(own=OWN, overlap=3.0, corrects=True, prior=0.05, inertia=-1, instant=1e-7)
+    settings = FitSettings(own=OWN, overlap=3.0, corrects=True, prior=0.05, inertia=-1, instant=1e-7, hidden=0.0)
     owners = np.arange(outputs, dtype=np.int64)
     fit, learner = (
         FitState.of(P, owners, settings, 0.01, False, True, 8),
