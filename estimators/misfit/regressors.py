@@ -5,8 +5,10 @@
     speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
     direction   |v̄|, v̄²                                                         friction that differs by direction
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
-    torque      Φθ, clipped at 1, 3 and 10 % of the torque's rms                a torque measured out of proportion near
+    torque      Φθ, clipped at 2 and 10 % of the torque's rms                   a torque measured out of proportion near
                                                                                 zero: together any odd function there
+    saturation  Φθ³, over the cube of the torque's rms                          a torque measured out of proportion at
+                                                                                high load, as where iron saturates
     elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
     load        side·|what Φθ says without friction|                            friction that grows with the load
     angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
@@ -46,7 +48,7 @@ STOPS: Final = (0.001, 0.006, 0.04)
 NEAR: Final = 2
 #: 1, argued: Half widths of a dead zone that are tried, over the torque's rms: a narrower one moves θ by less than is
 #: asked of it, a wider one is no dead zone any more, and one between two of them is a combination of both.
-WIDTHS: Final = (0.01, 0.03, 0.1)
+WIDTHS: Final = (0.02, 0.1)
 #: s, argued: Time constant of the high-pass for an elastic drive: longer than a row's kernel, short against a motion.
 HIGH_PASS: Final = 0.05
 #: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 012).
@@ -61,9 +63,10 @@ ELASTIC: Final = 6
 ECCENTRIC: Final = 7
 LOAD: Final = 8
 PLACE: Final = 9
+SATURATION: Final = 10
 TURNS: Final = 14  # number of the first column that only rotary joints have
 CAUSES: Final = (
-    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), ELASTIC, LOAD),
+    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), SATURATION, ELASTIC, LOAD),
     *([ANGLE] * (2 * HARMONICS) + [ECCENTRIC] * 4 + [PLACE] * 2),
 )
 #: 1, argued: Standstill speeds over which a Stribeck-like column fades.
@@ -191,6 +194,7 @@ def _fill(
     for i in range(len(WIDTHS)):
         most = WIDTHS[i] * level
         row[first + 9 + i] = min(max(torque / most, -1.0), 1.0) if sums.torque and most > 0.0 else 0.0
+    row[first + 11] = (torque / level) ** 3 if sums.torque and level > 0.0 else 0.0
     row[first + 12] = rates[joint, 0]
     row[first + 13] = side * abs(load)
     if len(row) - 1 - first <= TURNS:

@@ -63,6 +63,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
         "ECCENTRIC",
         "LOAD",
         "PLACE",
+        "SATURATION",
         "TURNS",
         "CAUSES",
     ),

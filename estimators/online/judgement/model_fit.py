@@ -16,7 +16,19 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.misfit.regressors import ANGLE, DIRECTION, ECCENTRIC, ELASTIC, LAG, LOAD, MEMORY, PLACE, SPEED, TORQUE
+from estimators.misfit.regressors import (
+    ANGLE,
+    DIRECTION,
+    ECCENTRIC,
+    ELASTIC,
+    LAG,
+    LOAD,
+    MEMORY,
+    PLACE,
+    SATURATION,
+    SPEED,
+    TORQUE,
+)
 from estimators.online.judgement import step_effects
 from estimators.online.judgement.block_end import LEAST, fade, report
 from estimators.online.judgement.fit_state import FitSettings, FitState
@@ -57,6 +69,7 @@ SHAPES: Final = {
     ECCENTRIC: "encoder_eccentric",
     LOAD: "friction_load",
     PLACE: "friction_place",
+    SATURATION: "torque_not_linear",
 }
 # parameters whose torque a joint's gears and bearings carry
 LOADS: Final = frozenset({"inertia", "gravity_sin", "gravity_cos", "offset"})
@@ -387,7 +400,7 @@ class ModelFit:
     def _dead_zone(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""
         first = output * self._own + regressors.CAUSES.index(TORQUE)
-        return -float(self.state.found[first : first + len(regressors.WIDTHS)].sum())
+        return -float(self.state.found[first : first + regressors.CAUSES.count(TORQUE)].sum())
 
     def _reason(self, k: int) -> Reason:
         """One cause, with its size."""

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from estimators.misfit.position_error import position_error
-from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SPEED, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.sampled_motion import hidden_share
 from estimators.misfit.scores import products, write_covariance
 from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
@@ -44,7 +44,9 @@ NOISE: Final = 0.1
 #: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
 LOST: Final = 10.0
 # causes of a torque that the model may lack, the first of its misfit columns, and how many they are
-CONSIDERED: Final = tuple((cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, LOAD))
+CONSIDERED: Final = tuple(
+    (cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, SATURATION, LOAD)
+)
 OF_ANGLE: Final = columns(turns=True)  # misfit regressors of an output whose position is an angle
 
 
@@ -131,7 +133,7 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(fit.rows)):
         for cause, first, count in CONSIDERED:
-            size = settings.prior if cause in (ANGLE, PLACE) else SMALL
+            size = settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
             _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
 
 

@@ -119,6 +119,12 @@ def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
     return -np.clip(whole_torque(t, q, v), -0.6, 0.6)
 
 
+def saturated(t: Floats, q: Floats, v: Floats) -> Floats:
+    """A motor that has a fifth less torque at the largest one than its current says."""
+    torque = whole_torque(t, q, v)
+    return np.asarray(0.2 * torque * (torque / np.abs(torque).max()) ** 2)
+
+
 def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
     """What a disc that is off its axis by 0.1 rad makes of an inertia: d²/dt² of sin q."""
     return 0.2 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
@@ -134,6 +140,7 @@ CASES: dict[str, tuple[Misfit, str]] = {
     "load": (loaded, "friction_load"),
     "place": (lambda _t, q, v: 2.0 * np.sin(q + 0.5) * np.sign(v), "friction_place"),
     "dead zone": (dead_zone, "torque_not_proportional"),
+    "saturation": (saturated, "torque_not_linear"),
     "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
     "late": (late, "torque_lag"),
     "direction": (lambda _t, _q, v: 3.0 * np.abs(v), "friction_direction"),
