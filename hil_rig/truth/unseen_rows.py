@@ -52,8 +52,8 @@ ZONE: Final = dict.fromkeys(
 )
 BENT: Final = dict.fromkeys(
     ("lies", "material"),
-    "in the first 15 s behind its start one joint in five has shown too little of the bend, of which 5 % of the torque is "
-    "expected and which is up to twice that",
+    "in the first 15 s behind its start one joint in five has shown too little of the bend, of which 5 % of the torque "
+    "is expected and which is up to twice that",
 )
 LARGER: Final = dict.fromkeys(
     ("lies", "material"),
