@@ -69,6 +69,18 @@ def learnt(*args: object, **kwargs: object) -> Estimate:
     return joint.estimate()
 
 
+def test_the_inertia_is_told_with_what_samples_hide_of_it() -> None:
+    plain, coarse = phases(), assembly.linear(MODEL.parameters, MODEL.owners, ROW, Alarm(), 12.0, 0.005, hidden=1.0)
+    for one in (plain, coarse):
+        one.absorb(rows(40.0))
+    steep, inertia = coarse.parts.fit.state.steep, coarse.parts.fit.state.scores.theta[0]
+    more = coarse.parts.learner.state.seen - plain.parts.learner.state.seen
+    assert more[0, 0] == pytest.approx((inertia * steep[0] / steep[1]) ** 2, rel=1e-3)
+    assert more[1:, 1:] == pytest.approx(0.0)
+    assert coarse.estimate().deviations[0] > plain.estimate().deviations[0]
+    assert coarse.estimate().values == pytest.approx(plain.estimate().values, rel=1e-12)
+
+
 @pytest.mark.parametrize("memory", [0.0, 0.9, 0.97])
 def test_noise_is_no_misfit_and_deviations_are_what_errors_are(memory: float) -> None:
     z: list[Floats] = []
