@@ -110,6 +110,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the drive's scaling; a negative number is a step of the torque there. It biases all parameters.",
         "Switch off the dead band of the sensor or of the drive's scaling, or record the torque ahead of it.",
     ),
+    "torque_not_linear": ReasonEntry(
+        _MISFIT,
+        "the measured torque is not proportional at high load, as where a motor's iron saturates",
+        "The residual follows the cube of the predicted torque: at high load the torque constant is another one than "
+        "at low load, or the current's sensor is not linear. It biases all parameters.",
+        "Convert the current by the motor's curve of torque over current, or limit the peaks of the torque.",
+    ),
     "drive_elastic": ReasonEntry(
         _MISFIT,
         "part of the inertia is coupled elastically, as behind a belt or a slender shaft",

@@ -145,6 +145,7 @@ EstimateMessageHealthReasonCode = Literal[
     "torque_lag",
     "torque_repeats",
     "torque_not_proportional",
+    "torque_not_linear",
     "drive_elastic",
     "encoder_eccentric",
     "friction_shape",

@@ -83,6 +83,7 @@ class Conditioner:
         self.delay = (2 * half + 1) * period
         self.support = 4 * half + 3  # raw rows that one output row depends on
         self.most = min(CHUNK, ROOM * self.decimation)  # raw rows that are taken at once
+        self.five = 1 <= half < FINE
         channels, joints = len(model.channels) + len(thresholds(model)), len(model.joints)
         outputs, parameters, laws = len(model.outputs), len(model.parameters), len(model.blocks)
         blocks = np.array([(one.position, one.load, *one.scale) for one in model.blocks], np.float64).reshape(-1, 4)
@@ -91,7 +92,7 @@ class Conditioner:
             support=self.support,
             decimation=self.decimation,
             delay=round(self.delay * 1e9),
-            five=int(1 <= half < FINE),
+            five=int(self.five),
             slope_taps=np.convolve(self.taps, (1.0, 0.0, -1.0))[1:-1] / (2.0 * period),
             argument_taps=self.arguments,
             eta=np.array(model.start, np.float64),

@@ -5,8 +5,10 @@
     speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
     direction   |v̄|, v̄²                                                         friction that differs by direction
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
-    torque      Φθ, clipped at 1, 3 and 10 % of the torque's rms                a torque measured out of proportion near
+    torque      Φθ, clipped at 2 and 10 % of the torque's rms                   a torque measured out of proportion near
                                                                                 zero: together any odd function there
+    saturation  Φθ³, over the cube of the torque's rms                          a torque measured out of proportion at
+                                                                                high load, as where iron saturates
     elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
     load        side·|what Φθ says without friction|                            friction that grows with the load
     angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
@@ -46,7 +48,7 @@ STOPS: Final = (0.001, 0.006, 0.04)
 NEAR: Final = 2
 #: 1, argued: Half widths of a dead zone that are tried, over the torque's rms: a narrower one moves θ by less than is
 #: asked of it, a wider one is no dead zone any more, and one between two of them is a combination of both.
-WIDTHS: Final = (0.01, 0.03, 0.1)
+WIDTHS: Final = (0.02, 0.1)
 #: s, argued: Time constant of the high-pass for an elastic drive: longer than a row's kernel, short against a motion.
 HIGH_PASS: Final = 0.05
 #: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 012).
@@ -61,9 +63,10 @@ ELASTIC: Final = 6
 ECCENTRIC: Final = 7
 LOAD: Final = 8
 PLACE: Final = 9
+SATURATION: Final = 10
 TURNS: Final = 14  # number of the first column that only rotary joints have
 CAUSES: Final = (
-    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), ELASTIC, LOAD),
+    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), SATURATION, ELASTIC, LOAD),
     *([ANGLE] * (2 * HARMONICS) + [ECCENTRIC] * 4 + [PLACE] * 2),
 )
 #: 1, argued: Standstill speeds over which a Stribeck-like column fades.
@@ -72,7 +75,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=6):
+class BlockSums(Layout, version=7):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -80,6 +83,7 @@ class BlockSums(Layout, version=6):
 
     owners: Scratch[Annotated[Integers, "outputs"]]  # joint of each
     period: Scratch[float]  # ns between rows
+    inertia: Scratch[int]  # whose column a is, of the only joint; −1: there is none
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
     torque: Scratch[bool]  # whether the outputs are torques or forces
     loads: Scratch[Annotated[Vector, "parameters"]]  # 1: what this parameter adds to the torque is a load
@@ -103,15 +107,24 @@ class BlockSums(Layout, version=6):
     turned_noise: Annotated[Vector, "outputs"]  # in the latter
     forth: Annotated[Vector, "outputs"]  # of the former, those in which the joint moves forth
     slow: Annotated[Matrix, "outputs", "p + 2"]  # of the former, Σ z[φ y z], see position_error.py
+    steep: Annotated[Vector, "2"]  # of the former, Σ Δa² and Σ a², see sampled_motion.py
 
     @classmethod
     def of(
-        cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool, torque: bool = True
+        cls,
+        owners: NDArray[np.int64],
+        parameters: int,
+        own: int,
+        period: float,
+        remembers: bool,
+        torque: bool = True,
+        inertia: int = -1,
     ) -> "BlockSums":
         """State before any row; own: misfit regressors of an output; period: ns between rows; torque: what y is."""
         outputs, joints = len(owners), int(owners.max()) + 1
         return cls.zeros(
-            owners=owners, period=period, remembers=remembers, torque=torque, n=2 * parameters + own, outputs=outputs,
+            owners=owners, period=period, inertia=inertia, remembers=remembers, torque=torque,
+            n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
             special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
             slow=np.zeros((outputs, parameters + 2)), passed=np.zeros((joints, 4)), rates=np.zeros((joints, 3)),
@@ -181,6 +194,7 @@ def _fill(
     for i in range(len(WIDTHS)):
         most = WIDTHS[i] * level
         row[first + 9 + i] = min(max(torque / most, -1.0), 1.0) if sums.torque and most > 0.0 else 0.0
+    row[first + 11] = (torque / level) ** 3 if sums.torque and level > 0.0 else 0.0
     row[first + 12] = rates[joint, 0]
     row[first + 13] = side * abs(load)
     if len(row) - 1 - first <= TURNS:
@@ -239,9 +253,10 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
     before, products, special, row, period = sums.before, sums.products, sums.special, sums.row, sums.period
     p = before.shape[1]
     last, outputs = len(row) - 1, len(sums.owners)
+    successive = time - sums.moment[0] <= SUCCESSIVE * period
     for j in range(len(sums.place)):
         _follow(sums, j, motion[j, 0])
-        _accelerate(sums, j, motion[j, 1], time - sums.moment[0] <= SUCCESSIVE * period)
+        _accelerate(sums, j, motion[j, 1], successive)
     sums.moment[0] = time
     for o in range(outputs):
         j = sums.owners[o]
@@ -256,10 +271,13 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             continue
         follows = time - sums.when[o] <= SUCCESSIVE * period
         sums.when[o] = time
+        reverses = turns(motion[j, 1], speed[j], slow)
+        if successive and sums.inertia >= 0 and not reverses:  # whatever they weigh
+            sums.steep[0] += (row[sums.inertia] / weight - before[o, sums.inertia]) ** 2
+            sums.steep[1] += (row[sums.inertia] / weight) ** 2
         for i in range(p):
             row[p + i] = 1e9 * (row[i] - weight * before[o, i]) / period if follows else 0.0
             before[o, i] = row[i] / weight
-        reverses = turns(motion[j, 1], speed[j], slow)
         if reverses or abs(sums.stops[j, NEAR]) < 1.0:
             _add_special(row, p, y[o], special[o if reverses else outputs + o])
         if clear(motion[j, 1], speed[j], slow):

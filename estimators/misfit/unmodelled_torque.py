@@ -1,7 +1,7 @@
 """Effect on θ of a torque that the model may lack: considered in its covariance, not learnt (Schmidt).
 
-A torque of the angle, the torque of an elastic drive, one that is measured out of proportion near zero, and friction
-that grows with the load are considered one by one; below is the first.
+A torque of the angle, the torque of an elastic drive, one that is measured out of proportion near zero or at high load,
+and friction that grows with the load are considered one by one; below is the first.
 
 Columns w: sin nq, cos nq of one joint, n = 1 … HARMONICS; along an arc cos q is nearly an offset, so no residual shows
 it, and it moves θ by hundreds of deviations. Each amplitude is δ ~ N(0, D²) before, D = GOOD of the torque's rms unless

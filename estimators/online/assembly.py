@@ -45,12 +45,13 @@ def linear(
     remembers: bool = False,
     sample: float = 0.0,
     overlap: float = 1.0,
+    hidden: float = 0.0,
 ) -> Phases:
     """Build the estimator of a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
     positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each;
-    overlap: rows that say the same.
+    overlap: rows that say the same; hidden: factor of misfit/sampled_motion.py.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = (
@@ -69,12 +70,12 @@ def linear(
         )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True, keeps=True)
-    fit, watch = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
+    fit = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap, hidden=hidden)
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
     recall, gradual = Recall(learner, fit.state), GradualChange(learner)
-    parts = (tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit)
+    parts = (tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, PlainMonitor(), fit)
     return Phases(Parts(*parts, recall=recall, gradual=gradual))
 
 

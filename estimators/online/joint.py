@@ -12,6 +12,7 @@ from estimators.conditioning.bandwidth_check import BandwidthCheck
 from estimators.conditioning.preprocessing import Preprocessor
 from estimators.conditioning.row_kernels import CHUNK
 from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
+from estimators.misfit import sampled_motion
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
@@ -97,10 +98,11 @@ class JointEstimator:
                 model, taps, conditioner.decimation, row, law, start, standstill, settings.monitor, self._executor
             )
         else:
+            hidden = sampled_motion.hidden(conditioner.period, conditioner.half_width, row) if conditioner.five else 0.0
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
             self.phases = assembly.linear(
                 model.parameters, model.owners, row, law, start, standstill, turns, remembers, conditioner.period,
-                assembly.rows_alike(taps, conditioner.decimation),
+                assembly.rows_alike(taps, conditioner.decimation), hidden,
             )  # fmt: skip
         parts = self.phases.parts
         block = parts.loop.block

@@ -95,6 +95,15 @@ def dead_zone(seed: int) -> Trial:
     return _one(seed, 4, extra)
 
 
+def saturation(seed: int) -> Trial:
+    """A motor whose iron saturates: at the largest torque it has 8 % less than its current says."""
+
+    def extra(_rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
+        return lambda _motion, torque: 0.08 * torque * (torque / np.abs(torque).max()) ** 2
+
+    return _one(seed, 19, extra)
+
+
 def push(seed: int) -> Trial:
     """Somebody pushes the joint for a second, with a third of its torque."""
 

@@ -55,6 +55,7 @@ CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name wh
         ("ripple 50 a turn", "commutation", "encoder between lines", "another axis"), frozenset({"residual_not_noise"})
     ),
     "dead zone 3 %": frozenset({"torque_not_proportional"}),
+    "iron saturates 8 %": frozenset({"torque_not_linear"}),
     "belt 8 Hz": frozenset({"drive_elastic"}),
     "encoder eccentric": frozenset({"encoder_eccentric"}),
     "friction of load": frozenset({"friction_load"}),

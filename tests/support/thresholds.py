@@ -61,6 +61,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
         "ECCENTRIC",
         "LOAD",
         "PLACE",
+        "SATURATION",
         "TURNS",
         "CAUSES",
     ),

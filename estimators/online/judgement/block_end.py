@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.misfit.regressors import CAUSES, TORQUE
+from estimators.misfit.regressors import CAUSES, SATURATION, TORQUE
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.validity import SMALL
@@ -14,8 +14,8 @@ from estimators.thresholds import GOOD, MISFIT_OVER
 
 #: blocks, argued: Blocks before which no misfit is reported.
 LEAST: Final = 8.0
-# misfit regressors of an output that are nonlinear near zero, from the first to before the last
-NEAR_ZERO: Final = (CAUSES.index(TORQUE), CAUSES.index(TORQUE) + CAUSES.count(TORQUE))
+# misfit regressors of an output that are not proportional to its torque, from the first to before the last
+NOT_LINEAR: Final = (CAUSES.index(TORQUE), CAUSES.index(SATURATION) + CAUSES.count(SATURATION))
 
 
 @kernel((FitState, Learnt))
@@ -39,6 +39,9 @@ def fade(fit: FitState, learnt: Learnt) -> float:
         for i in range(fit.slow.shape[1]):
             fit.slow[o, i] = factor * fit.slow[o, i] + sums.slow[o, i]
             sums.slow[o, i] = 0.0
+    for i in range(len(fit.steep)):
+        fit.steep[i] = factor * fit.steep[i] + sums.steep[i]
+        sums.steep[i] = 0.0
     for place in range(len(quantiser.sums)):
         for i in range(quantiser.sums.shape[1]):
             for j in range(quantiser.sums.shape[2]):
@@ -49,14 +52,14 @@ def fade(fit: FitState, learnt: Learnt) -> float:
 
 @inline
 def _disproportion(fit: FitState) -> float:
-    """Share of the torque (rms) that a nonlinearity near zero explains; 0 where another cause explains more.
+    """Share of the torque (rms) that a measurement out of proportion explains; 0 where another cause explains more.
 
     Such a measurement is wrong in every row, so its limit is that of the prediction.
     """
     most, largest, total = 0.0, 0.0, 0.0
     for k in range(len(fit.gains)):
         largest = max(largest, fit.gains[k])
-        if NEAR_ZERO[0] <= k % fit.settings.own < NEAR_ZERO[1]:
+        if NOT_LINEAR[0] <= k % fit.settings.own < NOT_LINEAR[1]:
             most, total = max(most, fit.gains[k]), total + fit.gains[k]
     return np.sqrt(total) if most >= largest else 0.0
 

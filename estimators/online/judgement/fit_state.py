@@ -22,9 +22,10 @@ class FitSettings(Layout):
     prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
     inertia: int  # which parameter it is, of the only joint; −1: there is none
     instant: float  # s², variance of the instant at which a torque was read
+    hidden: float  # what differences over samples hide of an acceleration, see misfit/sampled_motion.py
 
 
-class FitState(Layout, version=13):
+class FitState(Layout, version=14):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -46,6 +47,7 @@ class FitState(Layout, version=13):
     rough: Annotated[Vector, "outputs"]  # rows, each times its noise of encoder steps (1: white rounding), faded
     owed: Annotated[Vector, "outputs"]  # the same of all rows that taught and are not corrected for it yet, faded
     slow: Annotated[Matrix, "outputs", "p + 2"]  # BlockSums.slow, faded
+    steep: Annotated[Vector, "2"]  # BlockSums.steep, faded
     trail: Annotated[Vector, "parameters + 1"]  # Σ of θ at the ends of blocks, faded, and of their weights
     behind: Annotated[Vector, "parameters"]  # how far θ is behind a truth that moves on, as reported
     late: Annotated[Matrix, "outputs", "parameters"]  # deviation of θ because the lag is not known, as reported
@@ -77,7 +79,9 @@ class FitState(Layout, version=13):
         """
         m, own = len(owners), settings.own
         sums, quantiser = (
-            BlockSums.of(owners, p, own, 1e9 * row, remembers, torque),
+            BlockSums.of(
+                owners, p, own, 1e9 * row, remembers, torque, settings.inertia if settings.hidden > 0.0 else -1
+            ),
             QuantiserState.room(unread, p, row),
         )
         scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own, own_sums=OWN_SUMS)

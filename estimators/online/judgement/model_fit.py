@@ -16,7 +16,19 @@ from typing import Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.misfit.regressors import ANGLE, DIRECTION, ECCENTRIC, ELASTIC, LAG, LOAD, MEMORY, PLACE, SPEED, TORQUE
+from estimators.misfit.regressors import (
+    ANGLE,
+    DIRECTION,
+    ECCENTRIC,
+    ELASTIC,
+    LAG,
+    LOAD,
+    MEMORY,
+    PLACE,
+    SATURATION,
+    SPEED,
+    TORQUE,
+)
 from estimators.online.judgement import step_effects
 from estimators.online.judgement.block_end import LEAST, fade, report
 from estimators.online.judgement.fit_state import FitSettings, FitState
@@ -57,6 +69,7 @@ SHAPES: Final = {
     ECCENTRIC: "encoder_eccentric",
     LOAD: "friction_load",
     PLACE: "friction_place",
+    SATURATION: "torque_not_linear",
 }
 # parameters whose torque a joint's gears and bearings carry
 LOADS: Final = frozenset({"inertia", "gravity_sin", "gravity_cos", "offset"})
@@ -77,11 +90,13 @@ class ModelFit:
         sample: float = 0.0,
         overlap: float = 1.0,
         prior: float = GOOD,
+        hidden: float = 0.0,
     ) -> None:
         """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
         is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same; prior: rms
-        of a torque of the angle that the model may lack, over that of the torque."""
+        of a torque of the angle that the model may lack, over that of the torque; hidden: factor of
+        misfit/sampled_motion.py."""
         p, m, own = len(parameters), len(owners), regressors.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
@@ -93,7 +108,13 @@ class ModelFit:
         instant, prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)
         inertia = -1 if self._inertia is None else self._inertia
         settings = FitSettings(
-            own=own, overlap=overlap, corrects=corrects, prior=prior, inertia=inertia, instant=instant
+            own=own,
+            overlap=overlap,
+            corrects=corrects,
+            prior=prior,
+            inertia=inertia,
+            instant=instant,
+            hidden=hidden,
         )
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
@@ -125,6 +146,7 @@ class ModelFit:
             state.turns,
             state.owed,
             state.slow,
+            state.steep,
             state.trail,
             state.behind,
         ):
@@ -376,7 +398,7 @@ class ModelFit:
     def _dead_zone(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""
         first = output * self._own + regressors.CAUSES.index(TORQUE)
-        return -float(self.state.found[first : first + len(regressors.WIDTHS)].sum())
+        return -float(self.state.found[first : first + regressors.CAUSES.count(TORQUE)].sum())
 
     def _reason(self, k: int) -> Reason:
         """One cause, with its size."""

@@ -19,7 +19,8 @@ from typing import Final
 import numpy as np
 
 from estimators.misfit.position_error import position_error
-from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SPEED, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
+from estimators.misfit.sampled_motion import hidden_share
 from estimators.misfit.scores import products, write_covariance
 from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
 from estimators.numerics.directions import add_unidentifiable, beyond_noise, contrast, resolve
@@ -43,7 +44,9 @@ NOISE: Final = 0.1
 #: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
 LOST: Final = 10.0
 # causes of a torque that the model may lack, the first of its misfit columns, and how many they are
-CONSIDERED: Final = tuple((cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, LOAD))
+CONSIDERED: Final = tuple(
+    (cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, SATURATION, LOAD)
+)
 OF_ANGLE: Final = columns(turns=True)  # misfit regressors of an output whose position is an angle
 
 
@@ -130,7 +133,7 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(fit.rows)):
         for cause, first, count in CONSIDERED:
-            size = settings.prior if cause in (ANGLE, PLACE) else SMALL
+            size = settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
             _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
 
 
@@ -277,6 +280,10 @@ def widen(fit: FitState, learnt: Learnt, factor: float, enough: bool) -> None:
     effect = np.zeros(p)
     if enough and settings.inertia >= 0 and settings.corrects:
         position_error(fit.directions, fit.slow[0], straight, noise, fit.steps_left, settings.inertia, effect)
+    if settings.inertia >= 0 and settings.hidden > 0.0:
+        inertia, hidden = settings.inertia, straight[settings.inertia] * hidden_share(fit.steep, settings.hidden)
+        learnt.seen[inertia, inertia] += hidden**2
+        learnt.unmodelled[inertia, inertia] += hidden**2
     for i in range(p):
         for j in range(p):
             learnt.seen[i, j] += effect[i] * effect[j]

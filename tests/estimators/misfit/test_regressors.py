@@ -82,7 +82,8 @@ class Given:
             side = v / (rms + 0.1 * SLOW)
             shape = [v * abs(v), *(side * np.exp(-abs(v) / (n * SLOW)) for n in (6.0, 30.0)), abs(v), v**2]
             torque = phi @ THETA / weight
-            near = [np.clip(torque / (share * LEVEL[output]), -1.0, 1.0) for share in (0.01, 0.03, 0.1)]
+            near = [np.clip(torque / (share * LEVEL[output]), -1.0, 1.0) for share in (0.02, 0.1)]
+            near.append((torque / LEVEL[output]) ** 3)
             high, a = self.accelerations(j)[row]
             angle = [f(n * q) for n in (1, 2, 3, 4) for f in (np.sin, np.cos)]
             off = [np.cos(q) * v, -np.sin(q) * v, np.cos(q) * a - np.sin(q) * v**2, -np.sin(q) * a - np.cos(q) * v**2]

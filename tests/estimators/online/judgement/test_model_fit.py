@@ -69,6 +69,18 @@ def learnt(*args: object, **kwargs: object) -> Estimate:
     return joint.estimate()
 
 
+def test_the_inertia_is_told_with_what_samples_hide_of_it() -> None:
+    plain, coarse = phases(), assembly.linear(MODEL.parameters, MODEL.owners, ROW, Alarm(), 12.0, 0.005, hidden=1.0)
+    for one in (plain, coarse):
+        one.absorb(rows(40.0))
+    steep, inertia = coarse.parts.fit.state.steep, coarse.parts.fit.state.scores.theta[0]
+    more = coarse.parts.learner.state.seen - plain.parts.learner.state.seen
+    assert more[0, 0] == pytest.approx((inertia * steep[0] / steep[1]) ** 2, rel=1e-3)
+    assert more[1:, 1:] == pytest.approx(0.0)
+    assert coarse.estimate().deviations[0] > plain.estimate().deviations[0]
+    assert coarse.estimate().values == pytest.approx(plain.estimate().values, rel=1e-12)
+
+
 @pytest.mark.parametrize("memory", [0.0, 0.9, 0.97])
 def test_noise_is_no_misfit_and_deviations_are_what_errors_are(memory: float) -> None:
     z: list[Floats] = []
@@ -119,6 +131,12 @@ def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
     return -np.clip(whole_torque(t, q, v), -0.6, 0.6)
 
 
+def saturated(t: Floats, q: Floats, v: Floats) -> Floats:
+    """A motor that has a fifth less torque at the largest one than its current says."""
+    torque = whole_torque(t, q, v)
+    return np.asarray(0.2 * torque * (torque / np.abs(torque).max()) ** 2)
+
+
 def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
     """What a disc that is off its axis by 0.1 rad makes of an inertia: d²/dt² of sin q."""
     return 0.2 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
@@ -134,6 +152,7 @@ CASES: dict[str, tuple[Misfit, str]] = {
     "load": (loaded, "friction_load"),
     "place": (lambda _t, q, v: 2.0 * np.sin(q + 0.5) * np.sign(v), "friction_place"),
     "dead zone": (dead_zone, "torque_not_proportional"),
+    "saturation": (saturated, "torque_not_linear"),
     "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
     "late": (late, "torque_lag"),
     "direction": (lambda _t, _q, v: 3.0 * np.abs(v), "friction_direction"),

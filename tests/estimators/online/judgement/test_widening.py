@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SPEED, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.unmodelled_torque import HARMONICS, SHARE, unmodelled_torque
 from estimators.online.judgement import block_end, step_effects
 from estimators.online.judgement.fit_state import FitSettings, FitState
@@ -28,7 +28,7 @@ def positive(rng: np.random.Generator, size: int, scale: Floats | float = 1.0) -
 def random_state(seed: int, outputs: int = 1) -> tuple[FitState, Learner]:
     """Sums of rows as a joint's may be, and what has been learnt."""
     rng = np.random.default_rng(seed)
-    settings = FitSettings(own=OWN, overlap=3.0, corrects=True, prior=0.05, inertia=-1, instant=1e-7)
+    settings = FitSettings(own=OWN, overlap=3.0, corrects=True, prior=0.05, inertia=-1, instant=1e-7, hidden=0.0)
     owners = np.arange(outputs, dtype=np.int64)
     fit, learner = (
         FitState.of(P, owners, settings, 0.01, False, True, 8),
@@ -108,7 +108,7 @@ def considered(
     seen, prior = whole - (1.0 - SHARE) * fit.late.T @ fit.late, np.zeros((P, P))
     for output in range(rls.m):
         gram = judged.gram[output] + np.tril(judged.gram[output], -1).T
-        for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, LOAD):
+        for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, SATURATION, LOAD):
             counts = {SPEED: 1, ANGLE: 2 * HARMONICS}  # of the others all
             first, count = CAUSES.index(cause), counts.get(cause, CAUSES.count(cause))
             raw = [*range(P), *(2 * P - 1 + first + np.arange(count)), len(gram) - 1]
@@ -116,7 +116,7 @@ def considered(
             most = np.sqrt(gram[-1, -1] / fit.rows[output])
             if cause != ANGLE:
                 most /= np.sqrt(np.mean(np.diag(gram)[raw[P:-1]]) / fit.rows[output])
-            size = fit.settings.prior if cause in (ANGLE, PLACE) else SMALL
+            size = fit.settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
             any_, *of_it = unmodelled_torque(
                 directions.inverse, gram[np.ix_(raw, raw)] * rls.noise[0] / rls.noise[output],
                 covariance[np.ix_(among, among)], judged.theta, rls.variance() * float(rls.noise[0]), floor[0],
