@@ -78,7 +78,7 @@ def test_a_view_that_stands_is_in_its_address_and_opens_again(seven: str, open_p
 
 
 def test_the_cursor_reads_every_plot_at_once(seven: str, view: Callable[..., Page], wait: Callable[..., None]) -> None:
-    page = view(f"{seven}/#/joint/shoulder", 1440, 1100)
+    page = view(f"{seven}/#/joint/shoulder", 1440, 2400)  # with all of them in view: what is not is not drawn
     ready(page)
     expect(page.locator(".parameter .u-over")).to_have_count(6)
     page.keyboard.press("p")
