@@ -35,8 +35,9 @@ test: $(VENV)/test.stamp  ## every test (slow ones excepted), and beside them li
 tests: $(VENV)/test.stamp $(FIRST)  # many wait for what they watch; `+` lets the others' words wait, and these be seen at once
 	+@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(TEST)
 
-compiled: $(VENV)/test.stamp
+compiled: $(VENV)/test.stamp  # those of the tests, too: each worker would compile all of them
 	$(BIN)/jointwatch compile
+	@$(BIN)/python -m pytest -qq --collect-only $$(grep -rlE '^@(kernel|inline)|signals.histories' --include='test_*.py' tests) >$(VENV)/compiled.log || { tail -n 50 $(VENV)/compiled.log; false; }
 
 collected: $(VENV)/test.stamp  # rewrites the asserts of all tests once, where each worker would for itself
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -qq --collect-only >$(VENV)/collected.log || { tail -n 50 $(VENV)/collected.log; false; }

@@ -11,6 +11,7 @@
 jointwatch_numba.jit has the decorators, and imports this module where kernels are compiled.
 """
 
+import fcntl
 import functools
 import hashlib
 import math
@@ -236,6 +237,17 @@ class _Files(IndexDataCacheFile):
             return cast("tuple[Any, ...] | None", super().load(key))  # type: ignore[no-untyped-call]
         except Exception:
             return None
+
+    def save(self, key: Any, data: Any) -> None:
+        """What another process has kept meanwhile stays: whoever has loaded it reads its intermediate code later, in
+        which the same function has another name. Raises OSError."""
+        folder = os.open(self._cache_path, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            if self.load(key) is None:
+                super().save(key, data)  # type: ignore[no-untyped-call]
+        finally:
+            os.close(folder)
 
     def _load_data(self, name: str) -> Any:
         with Path(self._data_path(name)).open("rb") as file:  # type: ignore[no-untyped-call]

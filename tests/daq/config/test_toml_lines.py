@@ -2,7 +2,7 @@
 
 import tomllib
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daq.config.toml_lines import Lines
@@ -54,6 +54,7 @@ def test_a_missing_key_is_placed_at_its_table() -> None:
 WORDS = st.text("abcxyz-_", min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(WORDS, st.dictionaries(WORDS, st.lists(st.integers()), min_size=1), min_size=1))
 def test_every_key_of_a_generated_text_is_found(tables: dict[str, dict[str, list[int]]]) -> None:
     text = "".join(

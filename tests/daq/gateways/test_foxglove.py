@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from hil_rig.live import free_port
-from tests.support.processes.latencies import fastest_twentieth
+from tests.support.processes.latencies import all_are_late
 
 CLIENT = Path(__file__).parents[2] / "support" / "processes" / "foxglove_client.mjs"
 PROTOCOL = [Subprotocol("foxglove.sdk.v1")]
@@ -181,8 +181,7 @@ def test_a_client_that_stops_reading_moves_nothing(
     wait(lambda: metric(scene.outlet.page, "gateway_dropped_total", "view") > dropped)
     page.close()
     threads[0].join(60)
-    # three times and 5 ms, as argued: ten times the scheduling slice, while a wait for the client would be seconds
-    assert fastest_twentieth(after) < 3 * fastest_twentieth(before) + 5e-3
+    assert not all_are_late(after, before)
     assert seen == sorted(seen), "the client beside it misses nothing"
     assert len(seen) == seen[-1] - seen[0] + 1
     assert metric(scene.outlet.page, "page_skipped_total") == 0

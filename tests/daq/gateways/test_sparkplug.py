@@ -18,7 +18,7 @@ from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, pa
 from estimators.base import Phase
 from estimators.reasons import Reason
 from hil_rig.live import free_port
-from tests.support.processes.latencies import fastest_twentieth
+from tests.support.processes.latencies import all_are_late
 
 BROKER = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 NODE = "spBv1.0/line3/{}/robot"
@@ -229,7 +229,7 @@ def test_a_broker_that_stands_still_or_dies_moves_nothing(
     wait(lambda: metric(scene.outlet.page, "gateway_clients", "away") == 0)
     gone = latencies(scene, 600, 600)
     for after in (during, gone):
-        assert fastest_twentieth(after) < 3 * fastest_twentieth(before) + 5e-3
+        assert not all_are_late(after, before)
     wait(lambda: metric(scene.outlet.page, "gateway_dropped_total", "away") > 0)
     assert metric(scene.outlet.page, "gateway_missed_total", "away") == 0
     assert metric(scene.outlet.page, "page_skipped_total") == 0

@@ -295,7 +295,7 @@ def test_ports_in_use_are_one_clear_line_and_exit_1(tmp_path: Path, outlet: Any)
     ):
         done = subprocess.run(
             [sys.executable, FAKE_OUTLET, f"ipc://{tmp_path}/u2", f"ipc://{tmp_path}/s2", endpoint, *more],
-            env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=30, check=False,
+            env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 1
         assert done.stderr.startswith(words)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drivers.serial
@@ -159,6 +159,7 @@ registers = st.tuples(st.integers(0, 200), st.integers(1, 50))
 idents = st.lists(st.integers(0, 253), min_size=1, max_size=20, unique=True)
 
 
+@settings(deadline=None)
 @given(registers, idents, st.sampled_from(["dynamixel2", "dynamixel1", "feetech"]), st.booleans())
 def test_the_one_function_that_makes_a_packet_makes_reads(
     place: tuple[int, int], servos: list[int], protocol: Protocol, fast: bool

@@ -361,6 +361,7 @@ def test_a_masked_output_is_nan_and_a_row_without_outputs_is_left_out() -> None:
     assert conditioner.counters()["masked"] == masked.sum()
 
 
+@settings(deadline=None)
 @given(st.floats(0, 60))
 def test_the_kernel_is_symmetric_and_sums_to_one(half_width: float) -> None:
     g = taps(half_width)
@@ -370,6 +371,7 @@ def test_the_kernel_is_symmetric_and_sums_to_one(half_width: float) -> None:
     assert (g > 0).all()
 
 
+@settings(deadline=None)
 @given(st.floats(0, 60))
 def test_the_straight_kernel_leaves_a_cubic_as_it_is(half_width: float) -> None:
     g = taps(half_width)
