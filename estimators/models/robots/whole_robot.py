@@ -68,7 +68,7 @@ class WholeRobot:
         self.laws: tuple[RobotFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
         self.projection = base_projection(self.tree)
         self._friction = tuple(law.law(joint.axis) for law, joint in zip(self.laws, robot.joints, strict=True))
-        one = self._friction[0]  # whose columns one call gives of all joints, if they all have it
+        one = self._friction[0]
         self._alike = one.loads == 1 and not one.stops and all(law == self.laws[0] for law in self.laws)
         self.terms = tuple(self._terms())
         self.base = len(self.projection.columns)
@@ -145,7 +145,7 @@ class WholeRobot:
         if self.loads > every.shape[2]:
             every = np.concatenate([every, np.zeros((*load.shape[:2], self.loads - every.shape[2]))], axis=2)
         k = 0
-        together = self._columns_of_all(q, dq, every[:, :, 0], reach) if self._alike else None
+        together = self._columns_of_all(q, dq, every[:, :, 0], reach) if self._share_a_law() else None
         for j, law in enumerate(self._friction):
             if together is None:
                 speed = dq[:, j] if self._is_linear(j) else np.clip(dq[:, j], -reach[j], reach[j])
@@ -200,12 +200,19 @@ class WholeRobot:
         _table(self._columns_of_all(q, dq, load, reach), ddq, *self._order, found)
         return found
 
-    @cached_property
+    @property
     def _plain(self) -> bool:
         """Whether each term has one column, and one law makes those of all joints."""
-        return self._alike and self._single
+        return self._single and self._share_a_law()
 
-    @property
+    def _share_a_law(self) -> bool:
+        """Whether one call gives the columns of all joints: a re-fit of one joint's friction changes its η in place."""
+        if not self._alike or not len(self._friction[0].start):
+            return self._alike
+        first, *others = (law.start.tolist() for law in self._friction)
+        return all(one == first for one in others)
+
+    @cached_property
     def _single(self) -> bool:
         robot = self.robot
         return not (self.twisted or robot.couplings or robot.counterbalances)
