@@ -33,9 +33,6 @@ SHOW = """async (hash) => {
   history.replaceState(null, "", hash);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }"""
-# a screen of five frames a second: without a graphics card, to draw the curves takes most of a browser's time
-SCREEN = """const frame = requestAnimationFrame.bind(window);
-window.requestAnimationFrame = (draw) => setTimeout(() => frame(draw), 200);"""
 expect.set_options(timeout=SOON)
 
 
@@ -116,8 +113,7 @@ def view(_opened: Callable[..., tuple[Page, list[str]]]) -> Iterator[Callable[..
 
 
 def _watch(page: Page, address: str, troubles: list[str]) -> None:
-    """Give it its screen, and collect what the browser complains about."""
-    page.add_init_script(SCREEN)
+    """Collect what the browser complains about."""
     own = (address.split("/#")[0], "data:")
     page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: troubles.append(str(error)))
