@@ -143,11 +143,14 @@ def _repeats(state: EstimatorState, beside: BesideState) -> bool:
     """Whether the update that is due says what the last one did, and nothing else is due with it."""
     if not beside.repeats or state.resting != beside.resting:
         return False
-    if not (is_sound(state.report) if beside.doubted else state.certain):
-        return False
-    for i in range(len(beside.judged)):
-        if beside.doubted and beside.judged[i] != state.report.judged.values[i]:
+    if beside.doubted:
+        if not is_sound(state.report):
             return False
+        for i in range(len(beside.judged)):
+            if beside.judged[i] != state.report.judged.values[i]:
+                return False
+    elif not state.certain:
+        return False
     if state.report.judged.changes != beside.changes:
         return False
     for channel in range(len(state.preprocessing.ranges.reported)):

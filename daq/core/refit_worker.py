@@ -84,7 +84,7 @@ class RefitWorker(Executor):
         elif any(_is_broken(job) for job in self._jobs):
             self._replace("it died")
         else:
-            used, waiting = _processor_time(self.pid) if self.pid and self._warming.done() else (now, False)
+            used, waiting = _work_of(self.pid) if self.pid and self._warming.done() else (now, False)
             if first is not self._first:
                 self._first, self._since, self._moved = first, now, now
             if used != self._used or waiting:
@@ -144,7 +144,7 @@ def _hand_over(result: Future[Any], given: Future[Any]) -> None:
             result.set_exception(error)
 
 
-def _processor_time(pid: int) -> tuple[float, bool]:
+def _work_of(pid: int) -> tuple[float, bool]:
     """Ticks of processor time that a process has used, −1 without one; and whether it waits for a processor."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()

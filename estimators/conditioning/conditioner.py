@@ -83,7 +83,7 @@ class Conditioner:
         self.delay = (2 * half + 1) * period
         self.support = 4 * half + 3  # raw rows that one output row depends on
         self.most = min(CHUNK, ROOM * self.decimation)  # raw rows that are taken at once
-        self.five = 1 <= half < FINE
+        self.five = 1 <= half < FINE  # whether differences are over five raw rows
         channels, joints = len(model.channels) + len(thresholds(model)), len(model.joints)
         outputs, parameters, laws = len(model.outputs), len(model.parameters), len(model.blocks)
         blocks = np.array([(one.position, one.load, *one.scale) for one in model.blocks], np.float64).reshape(-1, 4)

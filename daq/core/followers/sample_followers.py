@@ -113,16 +113,21 @@ def cause_watch_of(channels: tuple[str, ...], period: float, executor: Executor 
 
 
 @inline
+def _hand_over(ticks: Nanoseconds, samples: Floats, step: float, stores: bool, state: FollowersState) -> None:
+    absorb_use(ticks, samples, step, state.use)
+    if stores:
+        store_samples(ticks, samples, state.stored)
+    for one in range(len(state.together)):
+        push(ticks, samples, state.together[one])
+
+
+@inline
 def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersState) -> bool:
     """Take the first samples, unless the watch of causes would have to look at them; returns whether they were."""
     if state.stores and state.stored.count + count >= state.chunk:
         return False
     if count > 0:
-        absorb_use(ticks[:count], samples[:count], state.step, state.use)
-    if state.stores:
-        store_samples(ticks[:count], samples[:count], state.stored)
-    for one in range(len(state.together)):
-        push(ticks[:count], samples[:count], state.together[one])
+        _hand_over(ticks[:count], samples[:count], state.step, state.stores, state)
     state.samples += count
     return True
 
@@ -134,11 +139,7 @@ def _follow_samples(
     """Let all followers have the first samples; returns the time of the last one (ns), 0: there is none."""
     if count == 0:
         return 0
-    absorb_use(ticks[:count], samples[:count], step, state.use)
-    if stores:
-        store_samples(ticks[:count], samples[:count], state.stored)
-    for one in range(len(state.together)):
-        push(ticks[:count], samples[:count], state.together[one])
+    _hand_over(ticks[:count], samples[:count], step, stores, state)
     return int(ticks[count - 1])
 
 
