@@ -6,6 +6,7 @@ What takes longest comes first, so that all workers end at the same time.
 import gc
 import logging
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,6 +22,8 @@ from tests.support.processes.programs import Program, completed, serving
 gc.disable()  # while tests are imported and collected hardly anything is let go: it would take a third of that time
 # before NumPy is imported: threads of a linear algebra of small matrices only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# a shell that starts the tests in its background lets them ignore Ctrl-C, and every program that they start with them
+signal.signal(signal.SIGINT, signal.default_int_handler)
 HERE = Path(__file__).parent
 # whole services, what compiles in processes of its own, browsers, minutes of motion; a file is one worker's
 LONG = (
