@@ -28,7 +28,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -298,9 +298,11 @@ def main() -> int:
     parser.add_argument("--search", action="append", help="of the random windows; mcs and lattice")
     parser.add_argument("--no-six", action="store_true", help="leave out the search over all six parameters")
     options = parser.parse_args()
-    windows, code = windowed(options), 0
-    if windows and not options.json:
-        print("\n".join(in_line(row) for row in windows), flush=True)
+    windows: list[dict[str, Any]] = []
+    for row in windowed(options):
+        windows.append(row)
+        if not options.json:
+            print(in_line(row), flush=True)
     code = int(any(row["missed"] for row in windows))
     if options.windows_only:
         if options.json:
@@ -340,15 +342,13 @@ def main() -> int:
     return code
 
 
-def windowed(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Rows of the random windows, each with the limits that it misses."""
-    rows: list[dict[str, Any]] = []
+def windowed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Rows of the random windows, law by law, each with the limits that it misses."""
     seeds = range(options.first_seed, options.first_seed + options.windows)
     for law in (options.law or list(LAWS)) if options.windows else ():
         found = compare(law, options.search or ["mcs", "lattice"], seeds)
         lattice = next((row for row in found if row["search"] == "lattice"), None)
-        rows += [row | {"missed": missed(row, lattice)} for row in found]
-    return rows
+        yield from (row | {"missed": missed(row, lattice)} for row in found)
 
 
 def in_line(row: dict[str, Any]) -> str:
