@@ -2,6 +2,7 @@
 
 import pkgutil
 import re
+from os.path import normpath
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,11 @@ def test_every_file_is_there() -> None:
 def test_every_link_leads_somewhere() -> None:
     links = [(page, link) for page, link in named(LINK) if "://" not in link]
     assert [one for one in links if not ((ROOT / one[0]).parent / one[1]).exists()] == []
+
+
+def test_pages_of_the_site_link_to_nothing_beside_it() -> None:
+    links = [(page, link) for page, link in named(LINK) if page.startswith("docs/") and "://" not in link]
+    assert [one for one in links if not normpath(Path(one[0]).parent / one[1]).startswith("docs/")] == []
 
 
 def test_every_page_is_in_the_menu_once() -> None:
