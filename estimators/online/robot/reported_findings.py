@@ -27,6 +27,7 @@ BESIDE: Final = {
     "torque_constant": "robot_torque_constant",
     "encoder_slip": "robot_encoder_slip",
     "base_tilt": "robot_base_tilt",
+    "spring": "robot_spring",
 }
 
 
