@@ -19,7 +19,7 @@ from estimators.online.robot.block import LOOK
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.catalogue import catalogue
-from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.causes.payload import PayloadCause
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, spring_columns, tilt_columns
 from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
@@ -214,9 +214,9 @@ class ResidualAttribution:
         """What causes are judged by now; bare: as if nothing held beside the model."""
         jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
         root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
-        carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
+        held = np.zeros(self.columns.size) if bare else self.explanation.psi
         return RobotKnowledge(
-            self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
+            self._model, self.columns, self.theta, root, self._prior, self._reach, held, self.bodies,
             self._starting, min(self.looks.count, self._troubled),
         )  # fmt: skip
 
@@ -276,8 +276,11 @@ class ResidualAttribution:
         self._suspect, self._times = ("", ()), 0
         self._excess[:] = self._spread[:] = 0.0
         if best.cause.name in BESIDE_MODEL:
-            if isinstance(best.cause, PayloadCause) and is_gone(known, best.values):
-                ends = True
+            before = self.explanation.holding.get((best.cause.name, best.cause.joints))
+            if before is not None and before.cause == best.cause:
+                ends = best.cause.is_over(known, before.values, best.values)
+            if ends and before is not None:
+                text = text if before.cause.name == "payload" else f"no longer: {before.cause.words(known, before)}"
                 self.explanation.end(best)
             else:
                 self._hold(known, best)

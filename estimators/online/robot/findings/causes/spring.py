@@ -11,6 +11,9 @@ from estimators.quantities import Axis, Floats
 
 #: rad (m), argued: Farther from the joint's zero than a turn nothing is at rest that is fastened to both of its links.
 FARTHEST: Final = 2.0 * np.pi
+#: nats, argued: A payload is taken a hundred times an hour, and a hose is caught once a year: ln(100 · 8760) = 13.7.
+#: On an axis that carries all links behind it, both are a torque over its angle.
+RARITY: Final = 13.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Spring(Cause):
     turns: bool = False  # whether it goes round
     name: str = "spring"
     looks: int = LOOKS
+    rarity: float = RARITY
 
     def places(self, known: RobotKnowledge) -> Integers:
         """Places of its two columns."""
@@ -36,8 +40,11 @@ class Spring(Cause):
         return np.asarray(known.prior[place, place] * np.eye(2))
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Whether it surely pulls back to where it rests, and rests within reach; only a rotary axis goes round."""
-        stiffness, rest = self.size(values)
+        """Whether it is gone, or surely pulls back to where it rests within reach; only a rotary axis goes round."""
+        before = known.held[self.places(known)]
+        stiffness, rest = self.size(before + values)
+        if before.any() and self.is_over(known, before, values):
+            return True
         if self.turns:
             rotary = known.model.robot.joints[self.joints[0]].axis is Axis.ROTARY
             return rotary and stiffness > DOUBT * float(deviations.max())
@@ -59,6 +66,10 @@ class Spring(Cause):
         else:
             slopes = np.array([[1.0, 0.0], [second / first**2, -1.0 / first]])
         return np.sqrt(np.diag(slopes @ covariance @ slopes.T))
+
+    def main_size(self, fitted: Fitted) -> tuple[float, float]:
+        """Its stiffness, and the deviation."""
+        return self.size(fitted.values)[0], float(self.deviations(fitted.values, fitted.covariance)[0])
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Its stiffness and its angle at rest, with their deviations, as a sentence."""

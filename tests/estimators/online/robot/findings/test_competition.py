@@ -48,8 +48,9 @@ def known(starting: bool = False, looks: int = 4, carried: Floats | None = None)
     theta = np.concatenate([MODEL.projection.G @ BODIES.ravel(), rng.uniform(0.5, 1.5, len(MODEL.terms)), np.zeros(N)])
     root = 0.002 * np.tril(rng.standard_normal((COLUMNS.q, COLUMNS.q)))
     prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
-    body = np.zeros(PARAMETERS) if carried is None else carried
-    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), body, BODIES, starting, looks)
+    held = np.zeros(COLUMNS.size)
+    held[COLUMNS.body] = 0.0 if carried is None else carried
+    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), held, BODIES, starting, looks)
 
 
 def motion(rows: int = ROWS) -> Floats:
