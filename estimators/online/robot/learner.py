@@ -104,12 +104,8 @@ class RobotLearner:
         self._waiting: deque[WaitingBlock] = deque()
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
-        self._followed: deque[Floats] = deque(
-            maxlen=FOLLOWED
-        )  # (2, n, k) friction before each block that taught, its variance
-        self._changed = np.zeros(
-            (n, len(SPEEDS))
-        )  # squares, N²·m² (N²), of what it has changed in FOLLOWED blocks lately
+        self._followed: deque[Floats] = deque(maxlen=FOLLOWED)  # (2, n, k) friction before a block, its variance
+        self._changed = np.zeros((n, len(SPEEDS)))  # squares of what it has changed in FOLLOWED blocks, lately
         self._blocks = self.learnt = self.faults = 0  # blocks so far, that have taught, and that could not
         self.adopt()
 

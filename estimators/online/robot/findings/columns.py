@@ -19,7 +19,8 @@ from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
 TILTS: Final = 2  # axes about which a base may be tilted
-SHAPES: Final = 4  # of a spring's torque over its axis' angle: q, 1, sin q, cos q
+#: shapes, derived: Shapes of a spring's torque over its axis' angle: q, 1, sin q, cos q.
+SHAPES: Final = 4
 #: rad (m), derived: Step of a central difference: its error is a 1e-7 of the torque, rounding another.
 STEP: Final = 1e-4
 
