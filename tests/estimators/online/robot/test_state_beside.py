@@ -79,6 +79,20 @@ def test_a_torque_constant_that_holds_is_refined_to_what_it_is() -> None:
     assert fitted.values[0] == pytest.approx(SCALE - 1.0, abs=0.002)  # 0.13 where its own torque is part of its column
 
 
+def test_a_spring_that_comes_loose_is_over_and_the_robot_is_valid_again() -> None:
+    t, q, tau, _ = measured(SEED, SECONDS)
+    pulls = (t >= 7.0) & (t < 12.0)
+    tau[pulls, 1] += STIFFNESS * (q[pulls, 1] - AT_REST)
+    estimator = played(q, tau)
+    first, *rest = estimator.findings()
+    assert (first.cause, first.over, rest) == ("spring", True, [])
+    events = [one.text for one in estimator.events() if one.kind == "spring"]
+    assert len(events) == 2
+    assert events[1].startswith("no longer: a spring acts on joint2")
+    assert estimator.held() == {}
+    assert estimator.estimate().status is Status.VALID
+
+
 def test_every_cause_that_is_held_has_a_reason() -> None:
     assert set(BESIDE) | {"payload"} == BESIDE_MODEL
 

@@ -374,7 +374,7 @@ def test_a_spring_that_holds_may_come_loose_and_none_pushes_away_from_where_it_r
 
 def test_what_a_payload_and_a_spring_explain_alike_is_a_payload() -> None:
     """A payload is taken a hundred times an hour, and a hose is caught once a year: odds of 876,000 to one."""
-    assert RARITY == pytest.approx(np.log(100 * 8760), abs=0.05)
+    assert pytest.approx(np.log(100 * 8760), abs=0.05) == RARITY
     assert all(one.rarity == (RARITY if isinstance(one, Spring) else 0.0) for one in catalogue(N))
 
 
