@@ -521,6 +521,14 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The residuals are those of another direction of gravity. The model does not learn meanwhile.",
         "Level the base, or give the model its true mounting.",
     ),
+    "robot_spring": ReasonEntry(
+        _ROBOT,
+        "{parameter}: a torque acts on it that follows its angle, as of a spring",
+        "The residual of this joint alone grows with its angle: a hose or cable that pulls, or a balancer. The finding "
+        "has its stiffness and where it is at rest. The model does not learn meanwhile.",
+        "Move the joint by hand through its range, and look where cables and hoses catch or are stretched. If what "
+        "pulls is to stay, identify the robot again.",
+    ),
     "friction_refused": ReasonEntry(
         _ROBOT,
         "{parameter}: friction has left its law, and {searches:.0f} searches of its nonlinear parameters were refused, "

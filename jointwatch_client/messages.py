@@ -211,6 +211,7 @@ EstimateMessageHealthReasonCode = Literal[
     "robot_torque_constant",
     "robot_encoder_slip",
     "robot_base_tilt",
+    "robot_spring",
     "friction_refused",
     "friction_beyond_law",
     "wrong_rate",
@@ -730,7 +731,7 @@ class RobotMessageFinding(TypedDict):
     number: float
     # since it began
     seconds: NotRequired[float]
-    # contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links
+    # contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, spring, links
     cause: str
     # that it names
     joints: NotRequired[list[str]]

@@ -11,6 +11,10 @@ REMEDIES: Final = (
     (f"^{WEAR}$", "Look at lubrication, bearings and gear, and plan their exchange before the limit is reached."),
     (r"^torque_constant$", SCALE),
     (r"^encoder_slip$", "Check the encoder's coupling, then reference the joint anew."),
+    (
+        r"^spring$",
+        "Move the joint by hand through its range, and look where cables and hoses catch or are stretched.",
+    ),
     (r"^lost_motion$", "Check the gear: are its teeth worn, is a coupling loose, is preload lost?"),
     (r"stiffness|cubic$", "Check coupling and gear: are they loose, worn or cracked?"),
     (

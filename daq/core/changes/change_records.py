@@ -45,6 +45,7 @@ ABOUT: Final = {
     "torque_offset": "the zero of the joint's torque, by the model of the whole robot",
     "torque_constant": "the torque measured over the true one, by the model of the whole robot",
     "encoder_slip": "what the encoder reads beyond what it did, by the model of the whole robot",
+    "spring": "the stiffness of a spring, hose or cable that pulls on the joint, by the model of the whole robot",
 }
 
 

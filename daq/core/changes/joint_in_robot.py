@@ -2,7 +2,7 @@
 
     friction_slow, friction_fast   friction torque at two speeds, compared as a parameter of the joint is (drift.py)
     torque_offset                  another zero of its torque, where a finding says so
-    torque_constant, encoder_slip  what a finding says and the robot holds beside its model
+    torque_constant, encoder_slip, spring   what a finding says and the robot holds beside its model
 
 The reference of a friction is the robot's baseline, or without one the values of the robot's own start. That of the
 others is what was so before the finding. A payload, the tool, a tilted base and links that do not fit are no changes of
@@ -27,9 +27,13 @@ from estimators.quantities import Floats
 
 FRICTION: Final = ("friction_slow", "friction_fast")
 OFFSET: Final = "torque_offset"
-#: 1, derived: What holds beside the model: its value before, the factor that makes its unit, and that unit, "" where it
-#: is the joint's own. A torque constant is stated in per cent, a slip as it is.
-HELD: Final = {"torque_constant": (100.0, 100.0, "%"), "encoder_slip": (0.0, 1.0, "")}
+#: 1, derived: What holds beside the model: its value before, the factor that makes its unit, and that unit of the
+#: joint's own. A torque constant is stated in per cent, a slip as an angle, a spring by its stiffness.
+HELD: Final = {
+    "torque_constant": (100.0, 100.0, "%"),
+    "encoder_slip": (0.0, 1.0, "{length}"),
+    "spring": (0.0, 1.0, "{effort}/{length}"),
+}
 SUDDEN: Final = ("contact", "friction")  # causes of findings that say when a friction has changed
 
 
@@ -200,7 +204,14 @@ class JointInRobot:
             held = now.held.get(cause)
             if held is not None and (cause in standing or cause not in self._accepted):
                 value, since = (before + scale * held.value, scale * held.deviation), (held.since + now.epoch) / 1e9
-                found = _record(cause, unit or self._length, (before, 0.0), value, since, now.timestamp)
+                found = _record(
+                    cause,
+                    unit.format(effort=self._effort, length=self._length),
+                    (before, 0.0),
+                    value,
+                    since,
+                    now.timestamp,
+                )
                 messages += self._records.follow(found, cause, now.timestamp)
             elif held is None and now.status in JUDGED:
                 self._accepted.discard(cause)

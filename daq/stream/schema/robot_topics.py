@@ -78,7 +78,7 @@ def _findings() -> Schema:
                 "number": number("its identity, which stays"),
                 "seconds": number("since it began"),
                 "cause": text(
-                    "contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links"
+                    "contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, spring, links"
                 ),
                 "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
                 "text": text("in words"),

@@ -15,7 +15,7 @@ from estimators.online.robot.contact import SOON
 from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.friction_refit import FrictionRefits
-from estimators.online.robot.learner import RobotLearner
+from estimators.online.robot.learner import FOLLOWED, RobotLearner
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.reported_findings import GradualFriction, ReportedFindings
 from estimators.online.robot.residual_attribution import AttributionVerdict
@@ -45,6 +45,7 @@ class RobotChangeHandling:
         self._reference = learner.prediction  # by which the thresholds were set
         # ns: until which a change that has just ended is doubted; until which the model's own change may go on
         self._doubted = self._changing = 0
+        self._settled = 0  # blocks that had taught when the start ended
         self._contact_words = ""  # words about the last contact
         self._events: list[Event] = []
 
@@ -169,11 +170,17 @@ class RobotChangeHandling:
             contact.settle()
             contact.explained()
             self._watch.attribution.settle()
+            self._settled = self._learner.learnt
             self.mark_reference()
             self._add_event("started", "the thresholds of the residuals stand")
         if not start.active and contact.calm and start.due:
             contact.grow()
             self.mark_reference()
+        if not start.active and self._learner.learnt >= self._settled + FOLLOWED:
+            before = self._learner.changes_since()
+            if before is not None:
+                friction = self._learner.friction()._replace(torque=before)
+                self._gradual.notice(self.time, self.time + CHANGES_ON, friction)
         if not start.active and self._gradual.follows(self.time):
             self._report_gradual(self._gradual.follow(self.time, self._learner.friction(), contact.deviations))
 

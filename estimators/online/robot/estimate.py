@@ -33,9 +33,9 @@ class Friction(NamedTuple):
 
 
 class HeldFinding(NamedTuple):
-    """Declares a change of one joint that is kept beside the model: a torque constant, an encoder that has slipped."""
+    """Declares a change of one joint that is held beside the model: another torque constant, a slip, a spring."""
 
-    value: float  # share of the torque beyond the true one, or angle (length) beyond the true one, rad (m)
+    value: float  # share of the torque, or angle, rad (m), beyond the true one; stiffness, N·m/rad (N/m)
     deviation: float
     since: int  # ns
 

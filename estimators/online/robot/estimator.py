@@ -166,12 +166,11 @@ class RobotEstimator:
         names, found = self.model.robot.names, dict[str, dict[str, HeldFinding]]()
         since = {one.number: one.since for one in self._findings.every}
         for one in self._watch.attribution.explanation.others:
-            for j, value, variance in zip(one.cause.joints, one.values, np.diag(one.covariance), strict=False):
-                began = since.get(
-                    self._findings.beside_model.get((one.cause.name, one.cause.joints), 0), self._changes.time
-                )
-                held = HeldFinding(float(value), float(np.sqrt(variance)), began)
-                found.setdefault(names[j], {})[one.cause.name] = held
+            began = since.get(
+                self._findings.beside_model.get((one.cause.name, one.cause.joints), 0), self._changes.time
+            )
+            for j in one.cause.joints:
+                found.setdefault(names[j], {})[one.cause.name] = HeldFinding(*one.cause.main_size(one), began)
         return found
 
     def events(self) -> list[Event]:

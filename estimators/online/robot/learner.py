@@ -50,10 +50,14 @@ LONGEST: Final = 100
 LEARNT_TO: Final = 0.1
 #: blocks, argued: Blocks that have taught, over which a friction's rate of change is found.
 FOLLOWED: Final = 10
+#: s, argued: Time after which a change has slowed down to a third: a minute, the time constant of a gear's oil.
+SLOWS: Final = 60.0
 #: blocks, argued: Blocks by which a friction that keeps changing is followed late: AFTER, its own, and one for θ.
 LATE: Final = 5.0
 #: deviations, argued: Part of such a change that is taken for noise.
 NOISE: Final = 2.0
+#: deviations, argued: The same of a change that is remembered, or told: one in 400 by chance.
+SURELY: Final = 3.0
 NOTHING: Final = np.zeros((0, 0))
 #: 1, argued: Shares of the highest speed seen at which friction torque is reported.
 SPEEDS: Final = (0.1, 0.5)
@@ -100,7 +104,8 @@ class RobotLearner:
         self._waiting: deque[WaitingBlock] = deque()
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
-        self._followed: deque[Floats] = deque(maxlen=FOLLOWED)  # friction before each of the last blocks that taught
+        self._followed: deque[Floats] = deque(maxlen=FOLLOWED)  # (2, n, k) friction before a block, its variance
+        self._changed = np.zeros((n, len(SPEEDS)))  # squares of what it has changed in FOLLOWED blocks, lately
         self._blocks = self.learnt = self.faults = 0  # blocks so far, that have taught, and that could not
         self.adopt()
 
@@ -130,18 +135,35 @@ class RobotLearner:
     def friction(self) -> Friction:
         """Friction of every joint at SPEEDS of the speed seen, with its deviations.
 
-        They hold what a torque unit in doubt does, and by how much a friction that keeps changing is followed late.
+        They hold what a torque unit in doubt does, and by how much a friction that keeps changing is followed late: by
+        its largest rate of the last minute, as oil goes on warming while a joint's motion does not show it.
         """
-        speeds, P, torque = np.outer(self._reach, SPEEDS), self.covariance, self._friction_torque()
-        variances = np.array(
-            [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported]
-        )
-        variances += self.discrepancy.of_friction(speeds, self._reported)
-        if len(self._followed) == FOLLOWED:
-            moved = np.maximum((torque - self._followed[0]) ** 2 - NOISE**2 * variances, 0.0)
-            variances += (LATE / FOLLOWED) ** 2 * moved
+        torque = self._friction_torque()
+        variances = self._friction_variances()
+        variances += (LATE / FOLLOWED) ** 2 * np.maximum(self._changes(NOISE), self._changed)
         variances += (self._attribution.doubted_units[:, np.newaxis] * torque) ** 2
-        return Friction(speeds, torque, np.sqrt(variances))
+        return Friction(np.outer(self._reach, SPEEDS), torque, np.sqrt(variances))
+
+    def changes_since(self) -> Floats | None:
+        """Friction (n, k) at SPEEDS of FOLLOWED blocks ago, where it has changed since beyond noise; else None."""
+        return self._followed[0][0] if self._changes(SURELY).any() else None
+
+    def _changes(self, noise: float) -> Floats:
+        """Squares of what friction has changed in FOLLOWED blocks beyond noise, so many deviations, (n, k).
+
+        What was not known of it then may be learnt, and is no change.
+        """
+        if len(self._followed) < FOLLOWED:
+            return np.zeros_like(self._changed)
+        then, variances = self._followed[0]
+        known = np.maximum(variances, self._friction_variances())
+        return np.maximum((self._friction_torque() - then) ** 2 - noise**2 * known, 0.0)
+
+    def _friction_variances(self) -> Floats:
+        """Variances (n, k) of the friction at SPEEDS where it stands still."""
+        speeds, P = np.outer(self._reach, SPEEDS), self.covariance
+        found = np.array([np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported])
+        return np.asarray(found + self.discrepancy.of_friction(speeds, self._reported))
 
     def _friction_torque(self) -> Floats:
         """Friction (n, k) at SPEEDS of the speed seen."""
@@ -194,7 +216,7 @@ class RobotLearner:
         self.discrepancy.notice(dq, np.clip(before, -most, most), y, variance, u)
         if not self._teaches:
             return False
-        weights, friction = 1.0 / variance, self._friction_torque()
+        weights, friction = 1.0 / variance, np.stack([self._friction_torque(), self._friction_variances()])
         expected = bayesian.predicted()
         if not bayesian.absorb(X, y, weights):
             self.faults += 1
@@ -210,6 +232,7 @@ class RobotLearner:
         self.variance += SLOWLY * (squares - self.variance)
         self.learnt += 1
         self._followed.append(friction)
+        self._changed = np.maximum(self._changes(SURELY), np.exp(-2.0 * BLOCK / ROWS / SLOWS) * self._changed)
         self.adopt()
         return True
 
@@ -227,7 +250,7 @@ class RobotLearner:
         self.bayesian.move(place, change, covariance)
         found = self._friction_torque() - before  # at once, so it is not followed late
         for friction in self._followed:
-            friction += found
+            friction[0] += found
         self.quantiser.forget(place)
         self.discrepancy.forget(place)
         self._process_noise.known(place)

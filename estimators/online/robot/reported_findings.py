@@ -20,6 +20,9 @@ from estimators.reasons import Reason
 #: deviations, argued: Deviations of a joint's friction beyond which it has surely changed: one in 400 by chance.
 SURELY: Final = 3.0
 
+#: ns, argued: Time after which a change that was learnt and has not gone on was chance: three blocks, each learnt anew.
+ONCE: Final = 3_000_000_000
+
 State = tuple[Phase, Status, tuple[Reason, ...]]
 
 # codes of reasons, by the cause that holds beside the model
@@ -27,6 +30,7 @@ BESIDE: Final = {
     "torque_constant": "robot_torque_constant",
     "encoder_slip": "robot_encoder_slip",
     "base_tilt": "robot_base_tilt",
+    "spring": "robot_spring",
 }
 
 
@@ -115,6 +119,14 @@ class GradualFriction:
         joints = tuple(self._names[j] for j in verdict.fitted.cause.joints)
         self._number = self._findings.decide(time, "friction", joints, verdict.text, True)
         return verdict.text
+
+    def notice(self, time: int, until: int, before: Friction) -> None:
+        """Friction has been learnt to change, without a step; before: the change; until: as of `step`, if reported."""
+        if time < self._resumes:
+            return
+        if time >= self._until:
+            self._before, self._number, self._since = before, 0, time
+        self._until = max(self._until, until if self._number else time + ONCE)
 
     def note_change(self, until: int) -> None:
         """Note that a change was reported; until: ns, what is learnt belongs to it."""

@@ -19,9 +19,9 @@ from estimators.online.robot.block import LOOK
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.catalogue import catalogue
-from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.causes.payload import PayloadCause
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
-from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, spring_columns, tilt_columns
 from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
 from estimators.online.robot.findings.explanation import BODY, Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
@@ -49,7 +49,7 @@ SETTLED: Final = 2
 #: 1, argued: Times the usual variance that a start may add to it: beyond that something is wrong, and not usual.
 MOST: Final = 25.0
 # causes that are not learnt: they hold beside the model, until they are over
-BESIDE_MODEL: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})
+BESIDE_MODEL: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt", "spring"})
 DRIFTS: Final = frozenset({"friction", "offset"})  # of the model, and learnt where they are no finding
 
 
@@ -198,6 +198,7 @@ class ResidualAttribution:
         Z[:, :, columns.theta], Z[:, :, columns.body] = rows.X, rows.Y
         Z[:, :, columns.slips] = slip_columns(self._model, bodies, *rows.motion)
         Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, rows.motion[0])
+        Z[:, :, columns.springs] = spring_columns(rows.motion[0])
         predicted = rows.X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
         return sums_of(Z, rows.torque, rows.there, rows.pulls)
@@ -213,9 +214,9 @@ class ResidualAttribution:
         """What causes are judged by now; bare: as if nothing held beside the model."""
         jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
         root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
-        carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
+        held = np.zeros(self.columns.size) if bare else self.explanation.psi
         return RobotKnowledge(
-            self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
+            self._model, self.columns, self.theta, root, self._prior, self._reach, held, self.bodies,
             self._starting, min(self.looks.count, self._troubled),
         )  # fmt: skip
 
@@ -275,8 +276,11 @@ class ResidualAttribution:
         self._suspect, self._times = ("", ()), 0
         self._excess[:] = self._spread[:] = 0.0
         if best.cause.name in BESIDE_MODEL:
-            if isinstance(best.cause, PayloadCause) and is_gone(known, best.values):
-                ends = True
+            before = self.explanation.holding.get((best.cause.name, best.cause.joints))
+            if before is not None and before.cause == best.cause:
+                ends = best.cause.is_over(known, before.values, best.values)
+            if ends and before is not None:
+                text = text if before.cause.name == "payload" else f"no longer: {before.cause.words(known, before)}"
                 self.explanation.end(best)
             else:
                 self._hold(known, best)

@@ -10,6 +10,7 @@ from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, 
 from hil_rig.plants.robots.dynamics import body
 
 PAYLOAD: Final = {"mass": 0.0, "x": 0.0, "y": 0.0, "z": 0.0, "gyration": 0.06}  # kg, m in the last link's frame
+BASE: Final = {"tilt": 0.0, "about": 0.0}  # rad, and the direction in the base's xy of the axis that it turns about
 
 
 class ArmAxis:
@@ -61,22 +62,28 @@ class Arm:
         names = [f"joint{node}" for node in range(1, self.joints + 1)]
         values = {f"{name}.{key}": value for name, own in zip(names, joints, strict=True) for key, value in own.items()}
         values |= {f"payload.{key}": value for key, value in PAYLOAD.items()}
+        values |= {f"base.{key}": value for key, value in BASE.items()}
         every = {key: [f"{name}.{key}" for name in names] for key in joints[0]}
         one = {f"{name}.{group}": [f"{name}.{key}" for key in keys] for name in names for group, keys in groups.items()}
         whole = {group: [f"{name}.{key}" for name in names for key in keys] for group, keys in groups.items()}
         self.parameters = Parameters(values, rate, jumps, every | one | whole)
-        self._links, self._size = links, len(values) - len(PAYLOAD)
+        self._links, self._size = links, len(values) - len(PAYLOAD) - len(BASE)
         self._rows: Floats = np.empty((0, self.joints, 0))
         self._first = 0  # sample of the first row that is kept
         self._asked = [0] * self.joints
 
     def link_parameters(self) -> Floats:
         """Parameters of all links, (joints, LINK), the payload in the last."""
-        mass, x, y, z, gyration = self.parameters.values[self._size :]
+        mass, x, y, z, gyration = self.parameters.values[self._size : -len(BASE)]
         carried = body(mass, np.array([x, y, z]), mass * gyration**2 * np.eye(3))
         links = self._links.copy()
         links[-1] += carried
         return links
+
+    def base(self) -> tuple[float, float]:
+        """By how much the base is tilted, rad, and about which direction in its xy, rad."""
+        tilt, about = self.parameters.values[-len(BASE) :]
+        return float(tilt), float(about)
 
     def samples(self, first: int, count: int, node: int) -> Floats:
         """Rows of one axis from its sample `first` on, (count, fields)."""

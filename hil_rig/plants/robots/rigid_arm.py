@@ -1,6 +1,7 @@
-"""An arm of rigid links: PID control, friction that may bend in an arctangent, somebody who leans on it.
+"""An arm of rigid links: PID control, friction that may bend in an arctangent, somebody who leans on it, a hose.
 
-    M(q) q̈ + h(q, q̇) = τ − τ_f + push          τ = u − J q̈          τ_f = f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
+    M(q) q̈ + h(q, q̇) = τ − τ_f + push − k (q − rest)          τ = u − J q̈
+    τ_f = f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
 
 u is the controller's, held for a sample; τ, what acts behind the rotors J, is logged as it begins to act. Ten
 semi-implicit steps a sample.
@@ -15,7 +16,10 @@ from hil_rig.plants.base import Floats, Jump, RigError, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.robots.arm import Arm
 from hil_rig.plants.robots.dynamics import (
+    COSINE,
     GRAVITY,
+    OFFSET,
+    SINE,
     geometry,
     inverse,
     inverse_dynamics,
@@ -31,6 +35,7 @@ from jointwatch_numba.layout import Layout, Vector
 SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s
 FRICTION: Final = ("offset", "coulomb", "viscous", "bend", "bend_rate", "push")  # f0, fc, fv, fa, fb, push: in order
+HOSE: Final = ("spring", "rest")  # k in N·m/rad, and the angle at which it does not pull: behind FRICTION
 GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
 # quantities of `exact`, each per joint
 POSITION: Final = 0  # rad
@@ -67,7 +72,7 @@ class RigidArm(Arm):
         rotors: (n,) J at the joint, kg·m², before the torque sensor; none where torque is the drive's.
         """
         n = len(rows)
-        values = [{key: float(friction[key][j]) for key in FRICTION} for j in range(n)]
+        values = [{key: float(friction[key][j]) for key in FRICTION} | dict.fromkeys(HOSE, 0.0) for j in range(n)]
         super().__init__(rate, values, links, jumps, GROUPS)
         self.geometry = geometry(rows)
         self.series = series
@@ -89,10 +94,18 @@ class RigidArm(Arm):
         step = 1 / (self.rate * SUBSTEPS)
         drag, amplitude = np.ascontiguousarray(values), self.series.amplitude
         motion = (amplitude, self.series.omega)
-        _run(self.geometry, links, drag, self._gains, self._rotors, step, *motion, self._state, out)
+        _run(self._tilted(), links, drag, self._gains, self._rotors, step, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
             raise RigError("the arm flew apart: its controller does not hold what it is to carry or to do")
         return out
+
+    def _tilted(self) -> Floats:
+        """The geometry as it is now: turning the base turns the first axis, which is along the base's z."""
+        (tilt, about), now = self.base(), self.geometry.copy()
+        if tilt:
+            now[0, [COSINE, SINE]] = np.cos(tilt), np.sin(tilt)
+            now[0, OFFSET] -= about  # the rest of the turn is about the vertical, which no torque shows
+        return now
 
     def encoded(self, exact: Floats, bits: int) -> Floats:
         """Positions (count, joints) as encoders of 2^bits steps a turn tell them, rad."""
@@ -135,7 +148,7 @@ def _run(
             masses(links, room)
             for j in range(n):
                 room.mass[j, j] += rotors[j]
-                bias[j] = torque[j] + drag[j, 5] - friction[j] - bias[j]
+                bias[j] = torque[j] + drag[j, 5] - drag[j, 6] * (q[j] - drag[j, 7]) - friction[j] - bias[j]
             solve(room.mass, bias)
             for j in range(n):
                 if substep == 0:

@@ -24,6 +24,12 @@ PUSHED: Final = 1.0  # s
 PAYLOAD: Final = 2.0  # kg
 CARRIED: Final = 25.0  # s
 GRIPPED: Final = 0.06  # m beyond the last link's frame
+TIPPED: Final = 4.0  # degrees
+TIPPING: Final = 1.0  # s that it takes
+HOSE: Final = (1.0, 3.0)  # times a joint's Coulomb friction a rad
+AT_REST: Final = 1.0  # rad from the joint's zero, at most, where a hose does not pull
+CREEPING: Final = 3.0  # s that a zero takes which creeps by OFFSET
+STEPS: Final = 20  # of what takes its time
 WEIGHED: Final = 0.5  # N·m that gravity moves a joint's torque by, so that its angle and its torque constant are seen
 
 
@@ -120,6 +126,35 @@ def payload_from_start(arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
     return Disturbance(("payload",), live=arm._replace(links=links), carried=(0.0, float(SECONDS)), from_start=True)
 
 
+def base_tips(_arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """The base tips by 4° within a second, as of a robot that drives onto a ramp."""
+    about, size = float(rng.uniform(-np.pi, np.pi)), np.radians(TIPPED) / STEPS
+    begun, step = CHANGE + TIPPING / STEPS * np.arange(STEPS), size * np.arange(1, STEPS + 1)
+    jumps = [Jump(float(at), "base.tilt", float(one), True) for at, one in zip(begun, step, strict=True)]
+    return Disturbance(("base_tilt",), jumps=(Jump(0.0, "base.about", about, True), *jumps))
+
+
+def hose(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """A hose that pulls on one axis like a spring is fastened to it."""
+    joint = int(rng.integers(arm.axes))
+    stiffness, rest = float(rng.uniform(*HOSE)) * float(arm.friction["coulomb"][joint]), float(rng.uniform(-1.0, 1.0))
+    jumps = (
+        Jump(0.0, f"joint{joint + 1}.rest", AT_REST * rest, True),
+        Jump(CHANGE, f"joint{joint + 1}.spring", stiffness, True),
+    )
+    return Disturbance(("spring",), joint=joint, jumps=jumps)
+
+
+def creeping_zero(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """The zero of a joint's torque moves within three seconds, and stays."""
+    joint = int(rng.integers(arm.axes))
+    before, way = float(arm.friction["offset"][joint]), OFFSET * float(rng.choice((-1.0, 1.0)))
+    begun, done = CHANGE + CREEPING / STEPS * np.arange(STEPS), np.arange(1, STEPS + 1) / STEPS
+    name = f"joint{joint + 1}.offset"
+    jumps = [Jump(float(at), name, before + way * float(one), True) for at, one in zip(begun, done, strict=True)]
+    return Disturbance(("offset",), joint=joint, jumps=tuple(jumps))
+
+
 def _weighed(arm: DrawnArm, rng: np.random.Generator) -> int:
     """A joint whose torque gravity moves: without that nobody sees its angle, nor what its torque is multiplied by."""
     masses = np.cumsum(arm.links[::-1, 9])[::-1]
@@ -137,9 +172,12 @@ DISTURBANCES: Final[Mapping[str, Callable[[DrawnArm, np.random.Generator], Distu
     "torque constant": torque_constant,
     "encoder slip": encoder_slip,
     "offset": offset,
+    "creeping zero": creeping_zero,
     "links 15 % off": links_off,
     "viscous -40 % in 40 s": warming,
     "push": push,
+    "base tips": base_tips,
+    "hose": hose,
     "payload": payload,
     "payload from the start": payload_from_start,
 }

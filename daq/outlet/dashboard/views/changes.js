@@ -14,6 +14,7 @@ const ABOUT = {
   torque_offset: "by the model of the whole robot",
   torque_constant: "torque told over the true one, by the model of the whole robot",
   encoder_slip: "by the model of the whole robot",
+  spring: "stiffness of what pulls on it, by the model of the whole robot",
 };
 
 const against = ({ parameter, reference }) => (parameter === "dry_wear" ? "against its first 60 days, beside heat and load" : reference === "start" ? "against its start: no baseline is set" : "against its baseline");

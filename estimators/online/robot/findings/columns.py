@@ -1,9 +1,11 @@
 """Columns: what a residual may be a combination of, in one order for every cause.
 
-r = [X Y S T D] ψ      X: of θ and the lags (q); Y: of the last link's body (10); S: of each encoder's slip (n);
-                       T: of the base's tilt about its x and y (2); D: predicted torque, of each torque constant (n)
+r = [X Y S T D E] ψ    X: of θ and the lags (q); Y: of the last link's body (10); S: of each encoder's slip (n);
+                       T: of the base's tilt about its x and y (2); D: predicted torque, of each torque constant (n);
+                       E: of a spring on each axis (4 n)
 
-S_i = −∂τ/∂q_i (an encoder reads δ too much), T_k = τ of the gravity that a turn about an axis of the base adds
+S_i = −∂τ/∂q_i (an encoder reads δ too much), T_k = τ of the gravity that a turn of the base about its axis adds, which
+turns gravity the other way in the base's frame; E: q_j, 1, sin q_j, cos q_j, each of its own axis alone
 """
 
 from typing import Final, NamedTuple
@@ -13,9 +15,12 @@ import numpy as np
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
 TILTS: Final = 2  # axes about which a base may be tilted
+#: shapes, derived: Shapes of a spring's torque over its axis' angle: q, 1, sin q, cos q.
+SHAPES: Final = 4
 #: rad (m), derived: Step of a central difference: its error is a 1e-7 of the torque, rounding another.
 STEP: Final = 1e-4
 
@@ -52,9 +57,18 @@ class CauseColumns(NamedTuple):
         return slice(self.tilts.stop, self.tilts.stop + self.n)
 
     @property
+    def springs(self) -> slice:
+        """Columns of a spring on each axis, shape by shape of SHAPES."""
+        return slice(self.gains.stop, self.gains.stop + SHAPES * self.n)
+
+    def spring(self, j: int) -> Integers:
+        """Places (SHAPES,) of the columns of a spring on axis j."""
+        return self.springs.start + j + self.n * np.arange(SHAPES)
+
+    @property
     def size(self) -> int:
         """How many they are."""
-        return self.q + PARAMETERS + 2 * self.n + TILTS
+        return self.springs.stop
 
 
 def slip_columns(model: WholeRobot, bodies: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
@@ -78,10 +92,24 @@ def tilt_columns(model: WholeRobot, bodies: Floats, q: Floats) -> Floats:
     still, q, bodies = np.zeros_like(q), np.ascontiguousarray(q), np.ascontiguousarray(bodies)
     found = np.empty((len(q), n, TILTS))
     for k in range(TILTS):
-        turned = np.cross(np.eye(3)[k], model.tree.gravity)
+        turned = np.cross(model.tree.gravity, np.eye(3)[k])
         tau, wrench = np.empty((len(q), n)), np.empty((len(q), n, WRENCH))
         newton_euler(
             *model.tree._replace(gravity=turned), q, still, still, bodies, np.zeros((0, n, WRENCH)), tau, wrench
         )
         found[:, :, k] = tau
     return found
+
+
+def spring_shapes(q: Floats) -> Floats:
+    """Shapes (SHAPES, rows, n) of a spring's torque on each axis by its own angle; q: (rows, n)."""
+    return np.stack([q, np.ones_like(q), np.sin(q), np.cos(q)])
+
+
+def spring_columns(q: Floats) -> Floats:
+    """E (rows, n, SHAPES n): torque of a spring on each axis, which no other axis feels; q: (rows, n)."""
+    rows, n = q.shape
+    found = np.zeros((rows, n, SHAPES, n))
+    for j in range(n):
+        found[:, j, :, j] = spring_shapes(q)[:, :, j].T
+    return found.reshape(rows, n, SHAPES * n)

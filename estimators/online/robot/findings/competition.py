@@ -1,7 +1,7 @@
 """Causes compete: the evidence of each for one window of the residual, and which is reported.
 
     r = X θ' + Z_h δ_h + e      θ' ~ N(0, P_θ), δ_h ~ N(0, P_h), e_j ~ N(0, σ_j² R_j c_j)
-    log evidence over nothing at all:   L_h = ½ bᵀ C b − ½ log det(1 + P_h S)      C = (S + P_h⁻¹)⁻¹
+    log evidence over nothing at all:   L_h = ½ bᵀ C b − ½ log det(1 + P_h S) − rarity      C = (S + P_h⁻¹)⁻¹
 
 S and b are the sums of Z_h after θ' has explained what it can: what is not known of θ is no finding. c_j rows count as
 one. σ_j ≥ 1 is what the best cause leaves of joint j's residual over the usual, which is believed for NU rows: where
@@ -215,4 +215,4 @@ def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
     inner = np.eye(len(L)) + L.T @ own @ L
     values = L @ np.linalg.solve(inner, L.T @ pull)
     size = math.log(inner[0, 0]) if len(L) == 1 else float(np.linalg.slogdet(inner)[1])
-    return _Weighed(cause, values, 0.5 * float(pull @ values) - 0.5 * size, inner)
+    return _Weighed(cause, values, 0.5 * float(pull @ values) - 0.5 * size - cause.cause.rarity, inner)

@@ -1,4 +1,5 @@
-"""Explanation: what was found and is no part of the model: a payload, a slip, another torque constant, a tilted base.
+"""Explanation: what was found and is no part of the model: a payload, a slip, another torque constant, a tilted base,
+a spring.
 
 It is taken off the residual of every chunk, refined look by look, and holds until it is gone.
 """
@@ -11,7 +12,7 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.carried import NO_PAYLOAD, as_payload
 from estimators.online.robot.findings.causes.base import Fitted
-from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
+from estimators.online.robot.findings.columns import SHAPES, CauseColumns, slip_columns, spring_shapes, tilt_columns
 from estimators.online.robot.motion import Chunk
 from estimators.quantities import Floats
 
@@ -78,4 +79,6 @@ class Explanation:
             found += slip_columns(self._model, loaded, chunk.q, chunk.dq, chunk.ddq) @ psi[columns.slips]
         if psi[columns.tilts].any():
             found += tilt_columns(self._model, loaded, chunk.q) @ psi[columns.tilts]
+        if psi[columns.springs].any():
+            found += np.einsum("srn,sn->rn", spring_shapes(chunk.q), psi[columns.springs].reshape(SHAPES, -1))
         return found

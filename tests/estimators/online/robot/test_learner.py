@@ -348,12 +348,36 @@ def test_friction_that_keeps_changing_is_said_to_be_followed_late_by_half_of_wha
     robot = RobotEstimator(taught(), 1.0 / RATE)
     before, followed = robot.friction(), robot._learner._followed
     by = np.array([[1.0], [0.0]])
-    followed.extend([before.torque - by] * (FOLLOWED - 1))
+    variances = before.deviations**2
+    followed.extend([np.stack([before.torque - by, variances])] * (FOLLOWED - 1))
     np.testing.assert_array_equal(robot.friction().deviations, before.deviations)
-    followed.append(before.torque)
+    assert robot._learner.changes_since() is None
+    followed.append(np.stack([before.torque, variances]))
+    np.testing.assert_array_equal(robot._learner.changes_since(), before.torque - by)
     late = 0.25 * np.maximum(by**2 - 4.0 * before.deviations**2, 0.0)
     assert late[0].min() > 0.0 == late[1].max()
     np.testing.assert_allclose(robot.friction().deviations, np.sqrt(before.deviations**2 + late))
     moves = motion(9.0)
     robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, torque(moves))
-    assert np.any(followed[-1] != before.torque), "the last block that taught"
+    assert np.any(followed[-1][0] != before.torque), "the last block that taught"
+
+
+def test_what_was_not_known_of_a_friction_and_is_learnt_is_no_change_of_it() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    before, followed = robot.friction(), robot._learner._followed
+    followed.extend([np.stack([before.torque - 1.0, np.full_like(before.torque, 0.4**2)])] * FOLLOWED)
+    assert robot._learner.changes_since() is None
+    followed[0][1] = 0.3**2  # 3.3 deviations
+    assert robot._learner.changes_since() is not None
+
+
+def test_a_friction_that_has_changed_lately_may_go_on_unseen_for_a_minute() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    before, learner = robot.friction(), robot._learner
+    learner._changed[0] = 1.0
+    np.testing.assert_allclose(robot.friction().deviations[0], np.sqrt(before.deviations[0] ** 2 + 0.25))
+    np.testing.assert_allclose(robot.friction().deviations[1], before.deviations[1])
+    moves = motion(9.0)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, torque(moves))
+    assert learner.learnt > 1
+    np.testing.assert_allclose(learner._changed[0], np.exp(-2.0 * learner.learnt / 60.0))

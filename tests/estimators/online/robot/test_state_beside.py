@@ -17,6 +17,7 @@ pytestmark = pytest.mark.compiled
 
 SEED, SECONDS, CHANGED = 4, 20.0, 12.0
 SCALE, SLIP, TILT, RIPPLE = 1.15, 0.05, 0.06, 4.0  # 1, rad, rad, N·m
+STIFFNESS, AT_REST = 25.0, 0.3  # N·m/rad, rad
 
 
 def played(q: Floats, tau: Floats) -> RobotEstimator:
@@ -44,11 +45,19 @@ def test_what_holds_beside_the_model_is_the_reason_for_which_the_robot_is_not_va
     elif cause == "encoder_slip":
         q = q.copy()
         q[t >= CHANGED, 1] += SLIP
+    elif cause == "spring":
+        tau[t >= CHANGED, 1] += STIFFNESS * (q[t >= CHANGED, 1] - AT_REST)
     else:
         tau += tilted()
     estimator = played(q, tau)
     (finding,) = estimator.findings()
     assert finding.cause == cause
+    if cause == "base_tilt":
+        assert f"by {np.degrees(TILT):+.2g}° about its x" in finding.text
+    if cause == "spring":
+        (held,) = estimator.held()["joint2"].values()
+        assert held.value == pytest.approx(STIFFNESS, abs=4.0 * held.deviation)
+        assert 0.0 < held.deviation < 0.05 * STIFFNESS
     residual = np.abs(estimator.estimate().measured - estimator.estimate().predicted)
     assert (residual < estimator.estimate().thresholds).all()
     assert estimator.keep() is None, "it is not of the model"
@@ -56,6 +65,7 @@ def test_what_holds_beside_the_model_is_the_reason_for_which_the_robot_is_not_va
         "torque_constant": Reason("robot_torque_constant", "joint2"),
         "encoder_slip": Reason("robot_encoder_slip", "joint2"),
         "base_tilt": Reason("robot_base_tilt", None),
+        "spring": Reason("robot_spring", "joint2"),
     }
     state = estimator.estimate()
     assert state.status is Status.LEARNING
@@ -67,6 +77,20 @@ def test_a_torque_constant_that_holds_is_refined_to_what_it_is() -> None:
     tau[t >= CHANGED, 1] *= SCALE
     ((_, fitted),) = played(q, tau)._watch.attribution.explanation.holding.items()
     assert fitted.values[0] == pytest.approx(SCALE - 1.0, abs=0.002)  # 0.13 where its own torque is part of its column
+
+
+def test_a_spring_that_comes_loose_is_over_and_the_robot_is_valid_again() -> None:
+    t, q, tau, _ = measured(SEED, SECONDS)
+    pulls = (t >= 7.0) & (t < 12.0)
+    tau[pulls, 1] += STIFFNESS * (q[pulls, 1] - AT_REST)
+    estimator = played(q, tau)
+    first, *rest = estimator.findings()
+    assert (first.cause, first.over, rest) == ("spring", True, [])
+    events = [one.text for one in estimator.events() if one.kind == "spring"]
+    assert len(events) == 2
+    assert events[1].startswith("no longer: a spring acts on joint2")
+    assert estimator.held() == {}
+    assert estimator.estimate().status is Status.VALID
 
 
 def test_every_cause_that_is_held_has_a_reason() -> None:

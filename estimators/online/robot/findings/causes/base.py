@@ -17,6 +17,8 @@ from estimators.quantities import Floats
 
 #: deviations, argued: Deviations by which a bound may seem to be passed.
 DOUBT: Final = 3.0
+#: 1, argued: Share of what holds that is left at most when it is gone.
+GONE_BELOW: Final = 0.3
 #: looks, argued: Looks in a row that must say the same of what lasts: two seconds, in which a payload has shown itself.
 LOOKS: Final = 4
 
@@ -31,10 +33,15 @@ class RobotKnowledge:
     root: Floats  # (q, q) L of its covariance L Lᵀ
     prior: Floats  # (q, q) of θ before any motion
     reach: Floats  # (n,) rad/s (m/s) of the motion that was taught
-    carried: Floats  # (10,) payload that is carried, 0 where none is
+    held: Floats  # (columns,) coefficients of what holds beside the model
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
+
+    @property
+    def carried(self) -> Floats:
+        """The payload that is carried, (10,); 0 where none is."""
+        return self.held[self.columns.body]
 
     def friction_terms(self, j: int) -> Integers:
         """Places in θ of joint j's friction law, without offset and rotor."""
@@ -94,6 +101,7 @@ class Cause:
     name: str  # its kind: payload, friction, …; causes of one name do not compete for being named
     joints: tuple[int, ...]  # the joints that it names; none where it is of the whole robot
     looks: int  # looks in a row that must say the same before it is reported
+    rarity: float = 0.0  # nats that its evidence is less by, because it happens so much less often than the others
 
     def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""
@@ -110,6 +118,14 @@ class Cause:
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether these coefficients (k,) are physically possible as far as they are known."""
         return True
+
+    def is_over(self, known: RobotKnowledge, before: Floats, change: Floats) -> bool:
+        """Whether so much is taken off what has held that nothing is left; before, change: (k,)."""
+        return float(np.linalg.norm(before + change)) < GONE_BELOW * float(np.linalg.norm(before))
+
+    def main_size(self, fitted: Fitted) -> tuple[float, float]:
+        """Its one number that a joint's record has, and the deviation: the first coefficient."""
+        return float(fitted.values[0]), float(np.sqrt(fitted.covariance[0, 0]))
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Sentence for a person."""

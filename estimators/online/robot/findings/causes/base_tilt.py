@@ -1,4 +1,7 @@
-"""A base that stands otherwise than the model's: gravity has another direction in its frame."""
+"""A base that stands otherwise than the model's: gravity has another direction in its frame.
+
+It competes from the first look on: a base that is bolted down tilts for good, and a mobile one within a second.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +16,6 @@ from estimators.quantities import Floats
 TILT: Final = 0.05
 #: rad, argued: Beyond it the base is mounted otherwise, and the columns, which are a derivative, say nothing.
 MOST: Final = 0.5
-#: looks, argued: Looks that a tilt shows for, behind a start: bases do not move at once.
-LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,6 @@ class BaseTilt(Cause):
     def prior(self, known: RobotKnowledge) -> Floats:
         """One deviation is TILT about each axis."""
         return TILT**2 * np.eye(TILTS)
-
-    def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether a tilt may have lasted so long; see Cause."""
-        return starting or looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is small."""

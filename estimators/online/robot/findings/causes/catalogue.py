@@ -9,6 +9,7 @@ from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
 from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction
 from estimators.online.robot.findings.causes.links import Links
 from estimators.online.robot.findings.causes.payload import PayloadCause
+from estimators.online.robot.findings.causes.spring import Spring
 from estimators.online.robot.findings.causes.steady_torque import Contact, Offset
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 
@@ -20,6 +21,7 @@ EVERY: Final[Sequence[Callable[[int], Sequence[Cause]]]] = (  # by the number of
     lambda n: [CommonFriction(tuple(range(n))), JointFriction(tuple(range(n)))],
     lambda n: [TorqueConstant((j,)) for j in range(n)],
     lambda n: [EncoderSlip((j,)) for j in range(n)],
+    lambda n: [Spring((j,), turns) for j in range(n) for turns in (False, True)],
     lambda _n: [BaseTilt()],
     lambda _n: [Links()],
 )

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.online.robot.findings.carried import tool_prior
-from estimators.online.robot.findings.causes.base import DOUBT, Cause, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, GONE_BELOW, Cause, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: kg, argued: The least payload that is reported.
@@ -15,8 +15,6 @@ MASS: Final = 0.25
 CERTAIN: Final = 4.0
 #: m, argued: Farther from the last link's frame no centre of mass is held: four deviations of a tool's size.
 WITHIN: Final = 0.6
-#: 1, argued: Share of the payload that is left at most when it is gone.
-GONE_BELOW: Final = 0.3
 #: looks, argued: Looks in a row that must say the same: a push does not last.
 BRIEF: Final = 2
 
@@ -49,6 +47,10 @@ class PayloadCause(Cause):
             return True
         slack = DOUBT * float(np.linalg.norm(deviations[1:4]))
         return float(np.linalg.norm(total[1:4])) <= WITHIN * abs(float(total[0])) + slack
+
+    def is_over(self, known: RobotKnowledge, before: Floats, change: Floats) -> bool:
+        """Whether nothing is carried any more."""
+        return is_gone(known, change)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """What is carried now."""

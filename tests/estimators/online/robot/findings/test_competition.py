@@ -19,9 +19,10 @@ from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
 from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction, share_of_friction, sizes
 from estimators.online.robot.findings.causes.links import Links
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.causes.spring import RARITY, Spring
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact, Offset
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
-from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, spring_columns, tilt_columns
 from estimators.online.robot.findings.competition import PASSES, Standing, _Problem, compete
 from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
 from estimators.quantities import Axis, Floats
@@ -48,8 +49,9 @@ def known(starting: bool = False, looks: int = 4, carried: Floats | None = None)
     theta = np.concatenate([MODEL.projection.G @ BODIES.ravel(), rng.uniform(0.5, 1.5, len(MODEL.terms)), np.zeros(N)])
     root = 0.002 * np.tril(rng.standard_normal((COLUMNS.q, COLUMNS.q)))
     prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
-    body = np.zeros(PARAMETERS) if carried is None else carried
-    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), body, BODIES, starting, looks)
+    held = np.zeros(COLUMNS.size)
+    held[COLUMNS.body] = 0.0 if carried is None else carried
+    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), held, BODIES, starting, looks)
 
 
 def motion(rows: int = ROWS) -> Floats:
@@ -72,6 +74,7 @@ def columns_of(rows: int = ROWS) -> tuple[Floats, Floats]:
         Z[:, :, COLUMNS.body.start + k] = MODEL.torque(last, q, dq, ddq)
     Z[:, :, COLUMNS.slips] = slip_columns(MODEL, BODIES, q, dq, ddq)
     Z[:, :, COLUMNS.tilts] = tilt_columns(MODEL, BODIES, q)
+    Z[:, :, COLUMNS.springs] = spring_columns(q)
     torque = Z[:, :, COLUMNS.theta] @ known().theta
     Z[:, :, COLUMNS.gains] = torque[:, :, None] * np.eye(N)
     return Z, torque
@@ -92,7 +95,7 @@ def test_columns_of_a_slip_are_how_much_the_prediction_is_off_when_an_encoder_re
 def test_columns_of_a_tilt_are_those_of_a_model_whose_base_is_turned(axis: tuple[float, ...], k: int) -> None:
     q, dq, ddq = motion()
     angle = 1e-3
-    turned = WholeRobot(description(DOWN + angle * np.cross(np.array(axis), DOWN)))
+    turned = WholeRobot(description(DOWN + angle * np.cross(DOWN, np.array(axis))))  # seen from the base
     off = turned.torque(BODIES, q, dq, ddq) - MODEL.torque(BODIES, q, dq, ddq)
     np.testing.assert_allclose(angle * tilt_columns(MODEL, BODIES, q)[:, :, k], off, atol=1e-9)
     assert np.abs(off).max() > 1e-3
@@ -129,6 +132,7 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods(number: int) -> None:
     scale = standing.scale if PASSES > 1 else np.ones(N)
     before = np.diag(np.tile(NOISE**2 * scale, ROWS)) + X @ X.T
     wanted = [multivariate_normal.logpdf(residual.ravel(), cov=cov) for cov in (before + columns @ columns.T, before)]
+    wanted[0] -= cause.rarity
     if wanted[0] - wanted[1] < 1.0:
         return  # not fitted: nothing at all is likelier
     best = standing.best
@@ -143,6 +147,8 @@ CASES = [
     ("encoder_slip", EncoderSlip((1,)), 0.05),
     ("base_tilt", BaseTilt(), 0.06),
     ("offset", Offset((2,)), 1.0),
+    ("spring", Spring((1,)), 2.0),
+    ("spring", Spring((2,), turns=True), 2.0),
 ]
 
 
@@ -329,8 +335,47 @@ def test_a_steady_torque_is_a_contact_for_ten_seconds_and_another_zero_when_it_l
     assert not Contact((0,)).lasts(20, False)
     assert not Offset((0,)).lasts(19, True)
     assert Offset((0,)).lasts(20, False)
-    for slow in (Links(), BaseTilt()):
-        assert [slow.lasts(*at) for at in ((0, True), (19, False), (20, False))] == [True, False, True]
+    assert [Links().lasts(*at) for at in ((0, True), (19, False), (20, False))] == [True, False, True]
+    assert BaseTilt().lasts(1, False), "a mobile base tips at once"
+
+
+def test_a_spring_has_a_stiffness_and_an_angle_at_rest_that_are_the_truth_within_their_deviations() -> None:
+    """3 N·m/rad that rests at 0.4 rad, on one axis, or 3 N·m sin(q - 0.4), in 40 draws of the noise each."""
+    told, (q, _, _), rng = known(), motion(400), np.random.default_rng(11)
+    for turns in (False, True):
+        spring, z = Spring((1,), turns), list[Floats]()
+        E = spring_columns(q)[:, 1, spring.places(told) - COLUMNS.springs.start]
+        pull = 3.0 * (np.sin(q[:, 1] - 0.4) if turns else q[:, 1] - 0.4)
+        covariance = 0.5**2 * np.linalg.inv(E.T @ E)
+        for _ in range(40):
+            values = np.linalg.lstsq(E, pull + 0.5 * rng.standard_normal(400))[0]
+            z.append((np.array(spring.size(values)) - [3.0, 0.4]) / spring.deviations(values, covariance))
+            assert spring.possible(told, values, np.sqrt(np.diag(covariance)))
+        assert 0.7 < np.sqrt(np.mean(np.square(z))) < 1.3
+        fitted = Fitted(spring, values, covariance, 20.0, spring.moves(told))
+        assert spring.main_size(fitted) == pytest.approx((3.0, spring.deviations(values, covariance)[0]), abs=0.3)
+
+
+def test_a_spring_that_holds_may_come_loose_and_none_pushes_away_from_where_it_rests() -> None:
+    spring, sure, around = Spring((1,)), np.full(2, 0.01), Spring((1,), turns=True)
+    assert not spring.possible(known(), np.array([-2.0, 0.5]), sure), "it would push"
+    assert not spring.possible(known(), np.array([0.02, 0.5]), sure), "nobody knows whether it is one"
+    assert not spring.possible(known(), np.array([2.0, 13.0]), sure), "it rests more than a turn away"
+    assert around.possible(known(), np.array([-2.0, 0.5]), sure), "it rests at another angle"
+    held = np.zeros(COLUMNS.size)
+    held[spring.places(known())] = 2.0, -0.4
+    told = replace(known(), held=held)
+    assert spring.possible(told, np.array([-1.9, 0.4]), sure)
+    assert spring.is_over(told, np.array([2.0, -0.4]), np.array([-1.9, 0.4]))
+    assert not spring.is_over(told, np.array([2.0, -0.4]), np.array([-0.9, 0.4]))
+    assert spring.possible(told, np.array([-0.9, 0.4]), sure), "half as stiff"
+    assert not spring.possible(told, np.array([-3.0, 0.4]), sure)
+
+
+def test_what_a_payload_and_a_spring_explain_alike_is_a_payload() -> None:
+    """A payload is taken a hundred times an hour, and a hose is caught once a year: odds of 876,000 to one."""
+    assert pytest.approx(np.log(100 * 8760), abs=0.05) == RARITY
+    assert all(one.rarity == (RARITY if isinstance(one, Spring) else 0.0) for one in catalogue(N))
 
 
 def test_each_cause_has_words_of_its_own() -> None:
@@ -345,6 +390,7 @@ def test_each_cause_has_words_of_its_own() -> None:
     assert "the encoder of j1 has slipped: it reads about +100 mrad beyond what it did" in words
     assert "the torque of j1 is measured +10 % beyond what it was: another torque constant" in words
     assert "the torque of j1 has another zero: +0.1 N·m" in words
+    assert "a spring acts on j1: 0.1 ± 1 N·m/rad, at rest at -1 ± 1e+01 rad, as of a hose or cable that pulls" in words
     assert all(words)
 
 

@@ -12,6 +12,7 @@ from estimators.online.robot.findings.causes.base import Cause, Fitted, RobotKno
 from estimators.online.robot.findings.causes.base_tilt import BaseTilt
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
 from estimators.online.robot.findings.causes.payload import PayloadCause
+from estimators.online.robot.findings.causes.spring import Spring
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns
 from estimators.online.robot.findings.explanation import BODY, Explanation
@@ -44,20 +45,24 @@ def of_a_slip(bodies: Floats) -> Floats:
 def of_a_tilt(bodies: Floats) -> Floats:
     """Torque by which the prediction is off where the base is turned by 1 mrad about its y.
 
-    The slide feels gravity along its way, and the pendulum another one.
+    The slide, along x, then points down: its drive has to hold its weight back. The pendulum feels the same gravity.
     """
     (mass, x, _, z), angle = bodies[1, :4], MOVES.q[:, 1]  # x, z: mass times the centre's place
-    return 1e-3 * 9.81 * np.stack([np.full(len(angle), bodies[0, 0] + mass), z * np.cos(angle) - x * np.sin(angle)], 1)
+    return -1e-3 * 9.81 * np.stack([np.full(len(angle), bodies[0, 0] + mass), z * np.cos(angle) - x * np.sin(angle)], 1)
 
 
 def test_the_torque_of_all_that_holds_is_that_of_each_with_what_is_carried() -> None:
     body = np.stack([np.zeros(10), LOAD])
     load = MODEL.torque(body, MOVES.q, MOVES.dq, MOVES.ddq)
     gain = 0.05 * PREDICTED * [1.0, 0.0]  # the slide is told 5 % too high
+    pulls = np.stack([3.0 * (MOVES.q[:, 0] - 0.2), 2.0 * np.sin(MOVES.q[:, 1] - 0.4)], 1)  # of 3 N/m, and 2 N·m/rad
+    around = 2.0 * np.cos(0.4), -2.0 * np.sin(0.4)
     parts = [
         (fitted(EncoderSlip((1,)), 1e-4), of_a_slip(BODIES)),
         (fitted(TorqueConstant((0,)), 0.05), gain),
         (fitted(BaseTilt(), 0.0, 1e-3), of_a_tilt(BODIES)),
+        (fitted(Spring((0,)), 3.0, -0.6), pulls * [1.0, 0.0]),
+        (fitted(Spring((1,), turns=True), *around), pulls * [0.0, 1.0]),
         (fitted(PayloadCause(), *LOAD), load),
     ]
     whole = Explanation(MODEL, COLUMNS, 0.0)
@@ -67,7 +72,7 @@ def test_the_torque_of_all_that_holds_is_that_of_each_with_what_is_carried() -> 
         alone.hold(cause)
         np.testing.assert_allclose(explained(alone), torque, rtol=1e-3, atol=1e-4 * np.abs(torque).max())
         whole.hold(cause)
-    beside = explained(whole) - load - gain  # small beside these, and larger by what is carried
+    beside = explained(whole) - load - gain - pulls  # small beside these, and larger by what is carried
     np.testing.assert_allclose(beside, of_a_slip(BODIES + body) + of_a_tilt(BODIES + body), rtol=1e-3, atol=1e-6)
 
 

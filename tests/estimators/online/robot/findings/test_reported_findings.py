@@ -92,6 +92,26 @@ def test_what_is_learnt_soon_after_a_change_was_reported_belongs_to_it() -> None
     assert found.follow(170, friction(2.0), USUAL) != ""
 
 
+def test_friction_that_is_learnt_to_change_without_a_step_is_reported_from_when_it_went_on_changing() -> None:
+    second = 1_000_000_000
+    findings = ReportedFindings(("lift", "elbow"))
+    found = gradual(findings)
+    found.notice(1 * second, 90 * second, friction(0.3))
+    assert found.follow(4 * second, friction(0.9), USUAL) == "", "what has not gone on for three seconds was chance"
+    for at in range(10, 14):
+        found.notice(at * second, 90 * second, friction(0.1 * (at - 10)))
+    assert found.follow(14 * second, friction(0.4), USUAL) != ""
+    [one] = findings.every
+    assert (one.cause, one.since, one.gradual) == ("friction", 10 * second, True)
+    found.notice(14 * second, 90 * second, friction(0.4))
+    found.follow(80 * second, friction(0.6), USUAL)
+    [one] = findings.every
+    assert one.text.endswith("elbow +30 %"), "it is followed for a minute, from what it was before"
+    found.note_change(200 * second)
+    found.notice(150 * second, 240 * second, friction(0.6))
+    assert found.follow(151 * second, friction(1.6), USUAL) == "", "it belongs to what was reported"
+
+
 def test_what_looked_like_a_contact_is_the_friction_that_a_step_explains() -> None:
     findings = ReportedFindings(("lift", "elbow"))
     found = gradual(findings)
