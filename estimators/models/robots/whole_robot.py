@@ -186,13 +186,11 @@ class WholeRobot:
         memory: Sequence[Floats] | Floats | None = None,
     ) -> Floats:
         """The columns of `others`, in their order: (rows, columns)."""
-        if self._slips and isinstance(memory, np.ndarray):
+        if self.slips is not None and isinstance(memory, np.ndarray):
             found = np.empty((len(q), len(self.terms)))
-            stops = np.array([law.stops for law in self._friction])
-            constants = np.array([law.constants for law in self._friction])
-            count = len(self._friction[0].parameters)
             carried = load if load.ndim == 2 else load[:, :, 0]
-            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, count, *self._order, found)
+            stops, constants, *rest = self.slips
+            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, *rest, found)
             return found
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
@@ -218,10 +216,16 @@ class WholeRobot:
         return not (self.twisted or robot.couplings or robot.counterbalances)
 
     @cached_property
-    def _slips(self) -> bool:
-        """Whether each term has one column, and all joints have friction with memory of the same columns."""
+    def slips(self) -> tuple[Floats, Floats, int, Integers, Integers] | None:
+        """What a `slip_table` wants to know of the laws: stops and constants of each, their columns, and the order.
+
+        None where a term has several columns, or joints have other laws than friction with memory of the same columns.
+        """
         alike = {(type(law), len(one.parameters)) for law, one in zip(self.laws, self._friction, strict=True)}
-        return self._single and len(alike) == 1 and isinstance(self.laws[0], MaxwellSlipSettings)
+        if not self._single or len(alike) > 1 or not isinstance(self.laws[0], MaxwellSlipSettings):
+            return None
+        stops, constants = (np.array([getattr(law, one) for law in self._friction]) for one in ("stops", "constants"))
+        return stops, constants, len(self._friction[0].parameters), *self._order
 
     @cached_property
     def _order(self) -> tuple[Integers, Integers]:
