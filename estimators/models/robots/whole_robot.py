@@ -307,6 +307,12 @@ class WholeRobot:
             return np.full((len(counts), counts[0], 2), np.nan)
         return [np.full((count, 2), np.nan) for count in counts]
 
+    @cached_property
+    def own(self) -> tuple[Integers, ...]:
+        """Places in θ of what each joint alone has."""
+        n, terms = len(self._friction), list(enumerate(self.terms))
+        return tuple(self.base + np.array([k for k, one in terms if one.joints == (j,)], np.int64) for j in range(n))
+
     def count_of(self, j: int) -> int:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""
         return len(self._friction[j].parameters) + 1 + self._rotor(j) + (self.twists[j] is not None)

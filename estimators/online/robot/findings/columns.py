@@ -13,6 +13,7 @@ import numpy as np
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
 TILTS: Final = 2  # axes about which a base may be tilted
@@ -55,6 +56,15 @@ class CauseColumns(NamedTuple):
     def size(self) -> int:
         """How many they are."""
         return self.q + PARAMETERS + 2 * self.n + TILTS
+
+    def of_joints(self, model: WholeRobot) -> Integers:
+        """Columns that may differ from zero on each joint, in order, (n, m); where others have more, some of zeros."""
+        shared = [*range(model.base), *range(self.q, self.gains.start)]
+        terms = [[model.base + k for k, term in enumerate(model.terms) if j in term.joints] for j in range(self.n)]
+        own = [{*shared, *terms[j], model.size + j, self.gains.start + j} for j in range(self.n)]
+        most = max(map(len, own))
+        spare = [sorted(set(range(self.size)) - one)[: most - len(one)] for one in own]
+        return np.array([sorted([*one, *more]) for one, more in zip(own, spare, strict=True)], np.int64)
 
 
 def slip_columns(model: WholeRobot, bodies: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:

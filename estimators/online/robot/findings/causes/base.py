@@ -4,7 +4,7 @@ A cause says which columns it moves and how far it usually moves them (its prior
 after how many looks it may be reported.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ class RobotKnowledge:
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
+    sizes: dict[int, Floats] = field(default_factory=dict)  # of each joint's friction, once they are asked for
 
     def friction_terms(self, j: int) -> Integers:
         """Places in θ of joint j's friction law, without offset and rotor."""
@@ -74,18 +75,16 @@ class Prepared(NamedTuple):
     """A cause as it is fitted now."""
 
     cause: "Cause"
-    moves: Floats  # (columns, k)
     root: Floats  # (k, k) L of its prior L Lᵀ
     places: Integers | None  # (k,) of the columns, where each moves alone
+    together: Floats | None  # (columns, k) that it moves, where they do not
 
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
         """Columns, prior and places of a cause by what is known now."""
-        moves = cause.moves(known)
-        places = np.argmax(moves, axis=0)
-        alone = np.array_equal(moves, chosen(known, places))
-        root = np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64)
-        return cls(cause, moves, root, places if alone else None)
+        places, prior = cause.places(known), cause.prior(known)
+        root = np.sqrt(prior) if len(prior) == 1 else np.asarray(np.linalg.cholesky(prior), np.float64)
+        return cls(cause, root, places, cause.moves(known) if places is None else None)
 
 
 class Cause:
@@ -95,9 +94,17 @@ class Cause:
     joints: tuple[int, ...]  # the joints that it names; none where it is of the whole robot
     looks: int  # looks in a row that must say the same before it is reported
 
+    def places(self, known: RobotKnowledge) -> Integers | None:
+        """Columns that it moves, each alone, (k,); None where they move together."""
+        raise NotImplementedError
+
     def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""
-        raise NotImplementedError
+        places = self.places(known)
+        assert places is not None
+        found = np.zeros((known.columns.size, len(places)))
+        found[places, np.arange(len(places))] = 1.0
+        return found
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Covariance of its coefficients, (k, k)."""
@@ -114,10 +121,3 @@ class Cause:
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Sentence for a person."""
         raise NotImplementedError
-
-
-def chosen(known: RobotKnowledge, places: Integers) -> Floats:
-    """Columns that each move alone, (columns, k); places: (k,)."""
-    found = np.zeros((known.columns.size, len(places)))
-    found[places, np.arange(len(places))] = 1.0
-    return found
