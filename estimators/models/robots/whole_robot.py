@@ -86,7 +86,7 @@ class WholeRobot:
         """Whether a friction law follows the rigid body's torque."""
         return any(law.loaded() for law in self._friction)
 
-    @property
+    @cached_property
     def loads(self) -> int:
         """How many loads a joint's friction law takes at most: 1, its torque, or all that its bearing carries."""
         return max(law.loads for law in self._friction)
