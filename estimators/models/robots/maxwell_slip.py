@@ -141,7 +141,7 @@ def fill_slip_table(
 
     stops, constants: (n, …) of each joint's law; memory: (n, stops, 2); count: parameters of the law.
     """
-    rows, n = q.shape
+    rows, n = len(q), len(reach)
     found[:] = 1.0
     signals, nothing = np.zeros((rows, 2 + stops.shape[1], SIGNALS)), np.empty(0)
     columns = np.empty((rows, count))

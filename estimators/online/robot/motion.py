@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from estimators.conditioning.gap_bridge import GapBridge
 from estimators.models.robots.kinematics import FRAME, motion
+from estimators.models.robots.maxwell_slip import fill_slip_table
 from estimators.models.robots.newton_euler import WRENCH, forces
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.causal_low_pass import CausalLowPass, low_pass
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
@@ -92,6 +93,7 @@ class RobotMotion:
         self._Y = np.empty((1, n, PARAMETERS * n))
         self._columns = np.ascontiguousarray(model.projection.columns, np.int64)
         self._memory = model.memory()
+        self._slips = model.slips
         own_load = model.loaded and model.loads == 1
         self._carried = np.ascontiguousarray(loading) if own_load else np.empty((0, PARAMETERS))
         self._period, self._no_twists = period, np.zeros((2, 0, n))
@@ -110,27 +112,30 @@ class RobotMotion:
             flat = np.concatenate((flat, (readings[:, 0] - readings[:, 2])[:, twisted]), axis=1)
         values, usable, whole = self._bridge.absorb(flat)
         rows, first = len(values), 2 * n + self._followed
-        quick, load = np.empty((3, *values.shape)), np.empty((rows, n))
-        motions = np.empty((4, rows, n))
-        _quick_pass(
-            values, self._quick.omega, self._period, self._quick.state, *self.model.tree, self._carried, quick, load
-        )
-        place, speed, second = quick[0, :, :n], quick[1, :, :n], quick[2, :, :n]
-        if twisted:
-            twist = np.zeros((rows, n))
-            twist[:, twisted] = quick[0, :, 2 * n :]
-        if self.model.loads > 1:
-            load = self.model.load(self._loading, place, speed, second)
-        columns = self.model.table(place, speed, second, load, self._reach, twist, self._memory)
-        slow = np.empty((3, rows, first + columns.shape[1]))
-        _slow_pass(quick, columns, first, self._slow.omega, self._period, self._slow.state, slow, motions)
+        quick, load, motions = np.empty((3, *values.shape)), np.empty((rows, n)), np.empty((4, rows, n))
+        slow = np.empty((3, rows, first + len(self.places)))
+        speeding = values, self._quick.omega, self._period, self._quick.state, *self.model.tree, self._carried
+        slowing = first, self._slow.omega, self._period, self._slow.state, slow, motions
+        if self._slips is not None:
+            stops, constants, *rest = self._slips
+            table = np.empty((rows, len(self.places)))
+            both_passes(*speeding, quick, load, self._reach, stops, constants, self._memory, *rest, table, *slowing)
+        else:
+            quick_pass(*speeding, quick, load)
+            if twisted:
+                twist = np.zeros((rows, n))
+                twist[:, twisted] = quick[0, :, 2 * n :]
+            place, speed, second = quick[0, :, :n], quick[1, :, :n], quick[2, :, :n]
+            if self.model.loads > 1:
+                load = self.model.load(self._loading, place, speed, second)
+            slow_pass(quick, self.model.table(place, speed, second, load, self._reach, twist, self._memory), *slowing)
         twists = self._no_twists
         if self._followed:
             twists = np.zeros((2, rows, n))
             twists[:, :, twisted] = slow[:2, :, 2 * n : first]
         q, dq, ddq, speed = motions
-        rest = slow[0, :, n : 2 * n], slow[1, :, n : 2 * n], slow[0, :, first:]
-        return Chunk(q, dq, speed, place, ddq, *rest, usable, whole, *twists)
+        torques = slow[0, :, n : 2 * n], slow[1, :, n : 2 * n]
+        return Chunk(q, dq, speed, quick[0, :, :n], ddq, *torques, slow[0, :, first:], usable, whole, *twists)
 
     def row(self, chunk: Chunk, at: int, X: Floats, last: Floats) -> None:
         """Write the row of an instant into X (n, p + n), lags last, and that of the last link into last (n, 10)."""
@@ -145,9 +150,7 @@ class RobotMotion:
         return found
 
 
-@kernel(
-    "void(f8[:, ::1], f8, f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1])"
-)
+@inline
 def _quicken(
     values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
     gravity: Floats, links: Floats, quick: Floats, load: Floats,
@@ -169,7 +172,7 @@ def _quicken(
         forces(parent, kind, geometry, links, nothing, frames, row, load, wrench)
 
 
-@kernel("void(f8[:, :, ::1], f8[:, :], i8, f8, f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])")
+@inline
 def _slow_down(
     quick: Floats, columns: Floats, first: int, omega: float, period: float, state: Floats, slow: Floats,
     motions: Floats,
@@ -193,6 +196,41 @@ def _slow_down(
             motions[3, row, j] = quick[1, row, j]
 
 
+@kernel(
+    "void(f8[:, ::1], f8, f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1])"
+)
+def _quick_pass(
+    values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
+    gravity: Floats, links: Floats, quick: Floats, load: Floats,
+) -> None:  # fmt: skip
+    _quicken(values, omega, period, state, parent, kind, geometry, gravity, links, quick, load)
+
+
+@kernel("void(f8[:, :, ::1], f8[:, :], i8, f8, f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])")
+def _slow_pass(
+    quick: Floats, columns: Floats, first: int, omega: float, period: float, state: Floats, slow: Floats,
+    motions: Floats,
+) -> None:  # fmt: skip
+    _slow_down(quick, columns, first, omega, period, state, slow, motions)
+
+
+@kernel(
+    "void(f8[:, ::1], f8, f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1],"
+    " f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1], i8[::1], f8[:, ::1],"
+    " i8, f8, f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])"
+)
+def _both_passes(
+    values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
+    gravity: Floats, links: Floats, quick: Floats, load: Floats, reach: Floats, stops: Floats, constants: Floats,
+    memory: Floats, count: int, order: Integers, rotors: Integers, table: Floats, first: int, slow_omega: float,
+    same_period: float, slow_state: Floats, slow: Floats, motions: Floats,
+) -> None:  # fmt: skip
+    """Both passes, and between them the columns of friction with memory, where all joints have that: see slip_table."""
+    _quicken(values, omega, period, state, parent, kind, geometry, gravity, links, quick, load)
+    fill_slip_table(quick[0], quick[1], quick[2], load, reach, stops, constants, memory, count, order, rotors, table)
+    _slow_down(quick, table, first, slow_omega, same_period, slow_state, slow, motions)
+
+
 @kernel("void(f8[:, :, ::1], i8[::1], f8[:], i8[:, ::1], f8[:], f8[:, ::1], f8[:, ::1])")
 def _row(
     Y: Floats, base_columns: Integers, columns: Floats, places: Integers, rate: Floats, X: Floats, last: Floats
@@ -210,5 +248,6 @@ def _row(
         X[places[k, 0], base + places[k, 1]] = columns[k]
 
 
-_quick_pass: Final = direct(_quicken)
-_slow_pass: Final = direct(_slow_down)
+quick_pass: Final = direct(_quick_pass)
+slow_pass: Final = direct(_slow_pass)
+both_passes: Final = direct(_both_passes)

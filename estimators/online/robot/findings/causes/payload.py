@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.carried import tool_prior
 from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.carried import tool_prior
 from estimators.online.robot.findings.causes.base import DOUBT, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
