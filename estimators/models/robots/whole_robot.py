@@ -313,6 +313,20 @@ class WholeRobot:
         n, terms = len(self._friction), list(enumerate(self.terms))
         return tuple(self.base + np.array([k for k, one in terms if one.joints == (j,)], np.int64) for j in range(n))
 
+    @cached_property
+    def kinds(self) -> list[Integers]:
+        """Places in θ of the joints' friction laws, kind of coefficient by kind."""
+        found: dict[str, list[int]] = {}
+        for j in range(len(self._friction)):
+            for k in self.friction_of(j):
+                found.setdefault(self.terms[k].name.split(".")[0], []).append(self.base + k)
+        return [np.array(places, np.int64) for places in found.values()]
+
+    @cached_property
+    def at_speeds(self) -> dict[tuple[int, int], tuple[tuple[bytes, bytes] | None, Floats]]:
+        """Columns of a joint's friction law where they are asked for again and again: see RobotKnowledge."""
+        return {}
+
     def count_of(self, j: int) -> int:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""
         return len(self._friction[j].parameters) + 1 + self._rotor(j) + (self.twists[j] is not None)

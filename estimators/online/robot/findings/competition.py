@@ -127,7 +127,7 @@ class _Problem:
     def follow(self, information: Floats, scale: Floats | None = None) -> "_ThetaFollows":
         """How θ follows what it can explain; information: (q, q) on it, scale: as of `weighed`."""
         (G, b), theta = self.weighed(scale), self.known.columns.theta
-        root = np.ascontiguousarray(np.linalg.cholesky(information + G[theta, theta]))
+        root = np.asarray(np.linalg.cholesky(information + G[theta, theta]), np.float64)
         passed = np.column_stack([G[theta], b[theta]])
         forwards(root, passed)
         return _ThetaFollows(G, b, root, passed)
@@ -226,18 +226,20 @@ def refitted(cause: Cause, known: RobotKnowledge, psi: Floats, window: Window, u
 
 
 class _Weighed(NamedTuple):
-    """A cause's coefficients and evidence; its covariance is asked of few."""
+    """A cause's evidence; its coefficients are asked of few."""
 
     prepared: Prepared
-    values: Floats  # (k,)
     evidence: float
-    inner: Floats  # (k, k) 1 + Lᵀ S L
+    root: Floats  # (k, k) C of 1 + Lᵀ S L = C Cᵀ
+    passed: Floats  # (k,) C⁻¹ Lᵀ b
 
     def fitted(self, known: RobotKnowledge) -> Fitted:
-        """With its covariance."""
+        """Its coefficients with their covariance."""
         cause, L = self.prepared, self.prepared.root
         moves = cause.cause.moves(known) if cause.together is None else cause.together
-        return Fitted(cause.cause, self.values, L @ np.linalg.solve(self.inner, L.T), self.evidence, moves)
+        spread = L.T.copy()
+        forwards(self.root, spread)
+        return Fitted(cause.cause, spread.T @ self.passed, spread.T @ spread, self.evidence, moves)
 
 
 def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
@@ -256,12 +258,13 @@ def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
     """Weigh a cause; S: (k, k), b: (k,) of all columns."""
     places, T, L = cause.places, cause.together, cause.root
     if places is not None and len(places) == 1:
-        at, variance = int(places[0]), float(L[0, 0]) ** 2
-        one, pull = 1.0 + variance * float(S[at, at]), float(b[at])
-        value = variance * pull / one
-        return _Weighed(cause, np.array([value]), 0.5 * pull * value - 0.5 * math.log(one), np.array([[one]]))
-    own, pulls = (T.T @ S @ T, T.T @ b) if T is not None else (S[places[:, None], places], b[places])
-    inner = np.eye(len(L)) + L.T @ own @ L
-    values = L @ np.linalg.solve(inner, L.T @ pulls)
-    size = float(np.linalg.slogdet(inner)[1])
-    return _Weighed(cause, values, 0.5 * float(pulls @ values) - 0.5 * size, inner)
+        at, own = int(places[0]), float(L[0, 0])
+        root = math.sqrt(1.0 + own * float(S[at, at]) * own)
+        passed = own * float(b[at]) / root
+        return _Weighed(cause, 0.5 * passed * passed - math.log(root), np.array([[root]]), np.array([passed]))
+    own, pull = (T.T @ S @ T, T.T @ b) if T is not None else (S[places[:, None], places], b[places])
+    inner = np.linalg.cholesky(np.eye(len(L)) + L.T @ own @ L)
+    found = (L.T @ pull)[:, None]
+    forwards(inner, found)
+    size = float(np.log(np.diag(inner)).sum())
+    return _Weighed(cause, 0.5 * float((found**2).sum()) - size, inner, found[:, 0])

@@ -47,7 +47,11 @@ class RobotKnowledge:
 
     def friction_columns(self, j: int, speeds: Floats) -> Floats:
         """Columns of joint j's friction at speeds (k,): half the difference of forth and back, (k, own)."""
-        return law_columns(self.model, j, speeds)
+        start, kept = self.model.law_of(j).start, self.model.at_speeds
+        now = speeds.tobytes(), start.tobytes()
+        if kept.get((j, len(speeds)), (None, None))[0] != now:
+            kept[j, len(speeds)] = now, law_columns(self.model, j, speeds)
+        return kept[j, len(speeds)][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +86,8 @@ class Prepared(NamedTuple):
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
         """Columns, prior and places of a cause by what is known now."""
-        places, prior = cause.places(known), cause.prior(known)
-        root = np.sqrt(prior) if len(prior) == 1 else np.asarray(np.linalg.cholesky(prior), np.float64)
-        return cls(cause, root, places, cause.moves(known) if places is None else None)
+        places = cause.places(known)
+        return cls(cause, cause.root(known), places, cause.moves(known) if places is None else None)
 
 
 class Cause:
@@ -109,6 +112,11 @@ class Cause:
     def prior(self, known: RobotKnowledge) -> Floats:
         """Covariance of its coefficients, (k, k)."""
         raise NotImplementedError
+
+    def root(self, known: RobotKnowledge) -> Floats:
+        """L of that, L Lᵀ; (k, k)."""
+        prior = self.prior(known)
+        return np.sqrt(prior) if len(prior) == 1 else np.asarray(np.linalg.cholesky(prior), np.float64)
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""

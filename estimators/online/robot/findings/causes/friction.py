@@ -60,6 +60,10 @@ class JointFriction(Cause):
         """Each may change the friction by CHANGES."""
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
+    def root(self, known: RobotKnowledge) -> Floats:
+        """Of a diagonal."""
+        return np.diag(np.concatenate([CHANGES * sizes(known, j) for j in self.joints]))
+
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether friction brakes everywhere."""
         ends = np.cumsum([len(known.friction_terms(j)) for j in self.joints])[:-1]
@@ -84,12 +88,12 @@ class CommonFriction(Cause):
 
     def moves(self, known: RobotKnowledge) -> Floats:
         """One column for each kind of coefficient: all of that kind, as they are."""
-        kinds: dict[str, Floats] = {}
-        for j in self.joints:
-            for place in known.friction_terms(j):
-                kind = known.model.names[place].split(".")[0]
-                kinds.setdefault(kind, np.zeros(known.columns.size))[place] = known.theta[place]
-        return np.column_stack([one for one in kinds.values() if one.any()] or list(kinds.values()))
+        kinds = known.model.kinds
+        found = np.zeros((known.columns.size, len(kinds)))
+        for k, places in enumerate(kinds):
+            found[places, k] = known.theta[places]
+        there = found.any(axis=0)
+        return found[:, there] if there.any() else found
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Each kind may change by CHANGES of itself."""
