@@ -52,7 +52,8 @@ class ProcessNoiseCorrection:
             place = np.ix_(own, own)
             self._missing[j] += np.einsum("ka,ab,kb->", c, expected[place], c) - ((c @ moved[own]) ** 2).sum()
             self._possible[j] += np.einsum("ka,ab,kb->", c, unneeded[place], c)
-        self._D = self._D - taken - taken.T + unneeded  # F D Fᵀ
+        # F D Fᵀ; symmetric to the last bit, since what is not would grow
+        self._D = self._D - (taken + taken.T) + 0.5 * (unneeded + unneeded.T)
 
     def known(self, which: NDArray[np.int64]) -> None:
         """These parameters have a covariance of their own from here on."""

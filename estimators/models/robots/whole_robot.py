@@ -189,8 +189,8 @@ class WholeRobot:
         if self.slips is not None and isinstance(memory, np.ndarray):
             found = np.empty((len(q), len(self.terms)))
             carried = load if load.ndim == 2 else load[:, :, 0]
-            stops, constants, *rest = self.slips
-            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, *rest, found)
+            stops, constants, count, first, rotors = self.slips
+            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, count, first, rotors, found)
             return found
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T

@@ -200,9 +200,10 @@ class ContactWatch:
         peaks = np.where(usual, peaks, 0.0).max(axis=0)
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
-    def resume(self, thresholds: Floats, deviations: Floats, held: Floats) -> None:
+    def resume(self, thresholds: Floats, deviations: Floats, held: Floats | None = None) -> None:
         """Continue with earlier thresholds, deviations, and what joints held at rest, (n,) each."""
-        self.thresholds, self.deviations, self.held, self.ready = thresholds, deviations, held, True
+        self.thresholds, self.deviations, self.ready = thresholds, deviations, True
+        self.held = self.held if held is None else held
 
     def settle(self) -> None:
         """End the start: set thresholds from its residuals and from the taught ones."""

@@ -93,7 +93,6 @@ class RobotMotion:
         self._Y = np.empty((1, n, PARAMETERS * n))
         self._columns = np.ascontiguousarray(model.projection.columns, np.int64)
         self._memory = model.memory()
-        self._slips = model.slips
         own_load = model.loaded and model.loads == 1
         self._carried = np.ascontiguousarray(loading) if own_load else np.empty((0, PARAMETERS))
         self._period, self._no_twists = period, np.zeros((2, 0, n))
@@ -116,10 +115,13 @@ class RobotMotion:
         slow = np.empty((3, rows, first + len(self.places)))
         speeding = values, self._quick.omega, self._period, self._quick.state, *self.model.tree, self._carried
         slowing = first, self._slow.omega, self._period, self._slow.state, slow, motions
-        if self._slips is not None:
-            stops, constants, *rest = self._slips
+        memory, slips = self._memory, self.model.slips
+        if slips is not None and isinstance(memory, np.ndarray):
+            stops, constants, count, order, rotors = slips
             table = np.empty((rows, len(self.places)))
-            both_passes(*speeding, quick, load, self._reach, stops, constants, self._memory, *rest, table, *slowing)
+            both_passes(
+                *speeding, quick, load, self._reach, stops, constants, memory, count, order, rotors, table, *slowing
+            )
         else:
             quick_pass(*speeding, quick, load)
             if twisted:
@@ -128,7 +130,7 @@ class RobotMotion:
             place, speed, second = quick[0, :, :n], quick[1, :, :n], quick[2, :, :n]
             if self.model.loads > 1:
                 load = self.model.load(self._loading, place, speed, second)
-            slow_pass(quick, self.model.table(place, speed, second, load, self._reach, twist, self._memory), *slowing)
+            slow_pass(quick, self.model.table(place, speed, second, load, self._reach, twist, memory), *slowing)
         twists = self._no_twists
         if self._followed:
             twists = np.zeros((2, rows, n))

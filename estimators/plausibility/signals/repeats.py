@@ -3,11 +3,11 @@
 A frame with the same values as the one before says nothing new. Where the joint moves and noise is in the values that
 happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more arrive
 than the rate says, else values are held. Where it happens now and then, the motion tells: a joint that has gone by
-several steps of its encoder in each of two frames, and goes on so in the next two, has not stood still in the one
-between, and all that is said with it is the same to the last bit. Where the torque is measured each time and only the position is held, its
-steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps cannot have been
-sampled with each of them, since it would have moved before; and one that moves by several steps in the frame before
-and in the frame behind does not stay in the frame between.
+several steps of its encoder in each of two frames, and goes on so in the next two, has not stood still in the frame
+between, with all that is said beside it the same to the last bit. Where the torque is measured each time and only the
+position is held, its steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps
+cannot have been sampled with each of them, since it would have moved before; and one that moves by several steps in the
+frame before and in the frame behind does not stay in the frame between.
 """
 
 from typing import Final

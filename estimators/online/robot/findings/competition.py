@@ -93,18 +93,11 @@ def compete(
     maybe = [one for one in problems if not one[1].soon_hopeless()]
     if not maybe:
         return None
-    information = _inverse(known.root)
-    following = [(*one, one[1].follow(information)) for one in maybe]
+    following = [(*one, one[1].follow()) for one in maybe]
     open_ones = [one for one in following if not one[1].hopeless(one[2])]
     every = [Prepared.of(one, known) for one in causes if one.lasts(known.looks, known.starting)] if open_ones else []
-    found = [_stand(every, *one, information, alike) for one in open_ones]
+    found = [_stand(every, *one, alike) for one in open_ones]
     return max(found, key=lambda one: one.best.evidence if one.best else -np.inf, default=None)
-
-
-def _inverse(root: Floats) -> Floats:
-    """Inverse of L Lᵀ."""
-    inverse = np.linalg.inv(root)
-    return np.asarray(inverse.T @ inverse)
 
 
 class _Problem:
@@ -124,11 +117,11 @@ class _Problem:
             self._usual = self.sums.weighed(1.0 / self.units, self.c)
         return self._usual
 
-    def follow(self, information: Floats, scale: Floats | None = None) -> "_ThetaFollows":
-        """How θ follows what it can explain; information: (q, q) on it, scale: as of `weighed`."""
-        (G, b), theta = self.weighed(scale), self.known.columns.theta
-        root = np.asarray(np.linalg.cholesky(information + G[theta, theta]), np.float64)
-        passed = np.column_stack([G[theta], b[theta]])
+    def follow(self, scale: Floats | None = None) -> "_ThetaFollows":
+        """How θ follows what it can explain; scale: as of `weighed`."""
+        (G, b), theta, L = self.weighed(scale), self.known.columns.theta, self.known.root
+        passed = L.T @ np.column_stack([G[theta], b[theta]])
+        root = np.asarray(np.linalg.cholesky(np.eye(L.shape[1]) + passed[:, theta] @ L), np.float64)
         forwards(root, passed)
         return _ThetaFollows(G, b, root, passed)
 
@@ -167,19 +160,19 @@ class _Problem:
     def left(self, moved: Floats, following: "_ThetaFollows") -> Floats:
         """Weighted squares (n,) that ψ + moved leaves, θ following it."""
         whole = moved.copy()
-        whole[self.known.columns.theta] += following.theta(moved)
+        whole[self.known.columns.theta] += self.known.root @ following.theta(moved)
         own = whole[self.sums.places]
         left = self.squares - ((2.0 * self.c - (self.sums.G @ own[:, :, None])[:, :, 0]) * own).sum(axis=1)
         return np.asarray(np.maximum(left, 0.0) / self.units)
 
 
 class _ThetaFollows(NamedTuple):
-    """Weighted sums of a window, and how θ follows them: with J = P⁻¹ + G of θ = R Rᵀ."""
+    """Weighted sums of a window, and how θ follows them by its covariance L Lᵀ, with 1 + Lᵀ G L = R Rᵀ."""
 
     G: Floats  # (k, k)
     b: Floats  # (k,)
     root: Floats  # (q, q) R
-    passed: Floats  # (q, k + 1) R⁻¹ [G b], of θ's rows
+    passed: Floats  # (q, k + 1) R⁻¹ Lᵀ [G b], of θ's rows
 
     def without_theta(self) -> tuple[Floats, Floats]:
         """S (k, k) and b (k,) after θ."""
@@ -187,19 +180,18 @@ class _ThetaFollows(NamedTuple):
         return self.G - taken[:-1, :-1], self.b - taken[:-1, -1]
 
     def theta(self, moved: Floats) -> Floats:
-        """How far θ goes (q,) where ψ has moved by this (k,)."""
+        """How far θ goes, L⁻¹ θ' (q,), where ψ has moved by this (k,)."""
         found = self.passed[:, -1] - self.passed[:, :-1] @ moved
         backwards(self.root, found)
         return found
 
 
 def _stand(
-    causes: Sequence[Prepared], window: Window, problem: _Problem, following: _ThetaFollows, information: Floats,
-    alike: Floats,
+    causes: Sequence[Prepared], window: Window, problem: _Problem, following: _ThetaFollows, alike: Floats
 ) -> Standing:  # fmt: skip
     rows, scale, still = window.sums.rows / alike, np.ones(len(alike)), np.zeros(len(window.sums.pulls))
     for number in range(PASSES):
-        following = problem.follow(information, scale) if number else following
+        following = problem.follow(scale) if number else following
         S, b = following.without_theta()
         fitted = _best(problem.known, [_weighed(one, S, b) for one in causes])
         left = problem.left(fitted[0].moved if fitted else still, following)
@@ -216,10 +208,10 @@ def _stand(
 
 def refitted(cause: Cause, known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats) -> Fitted:
     """A cause by one window, where ψ lacks it."""
-    problem, information = _Problem(known, psi, window.sums, usual * alike), _inverse(known.root)
+    problem = _Problem(known, psi, window.sums, usual * alike)
     rows, scale, prepared = window.sums.rows / alike, np.ones(len(usual)), Prepared.of(cause, known)
     for _ in range(PASSES):
-        following = problem.follow(information, scale)
+        following = problem.follow(scale)
         fitted = _weighed(prepared, *following.without_theta()).fitted(known)
         scale = np.maximum((NU + problem.left(fitted.moved, following)) / (NU + rows), 1.0)
     return fitted
@@ -258,12 +250,16 @@ def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
     """Weigh a cause; S: (k, k), b: (k,) of all columns."""
     places, T, L = cause.places, cause.together, cause.root
     if places is not None and len(places) == 1:
-        at, own = int(places[0]), float(L[0, 0])
-        root = math.sqrt(1.0 + own * float(S[at, at]) * own)
-        passed = own * float(b[at]) / root
+        at, one = int(places[0]), float(L[0, 0])
+        root = math.sqrt(1.0 + one * float(S[at, at]) * one)
+        passed = one * float(b[at]) / root
         return _Weighed(cause, 0.5 * passed * passed - math.log(root), np.array([[root]]), np.array([passed]))
-    own, pull = (T.T @ S @ T, T.T @ b) if T is not None else (S[places[:, None], places], b[places])
-    inner = np.linalg.cholesky(np.eye(len(L)) + L.T @ own @ L)
+    if places is None:
+        assert T is not None
+        own, pull = T.T @ S @ T, T.T @ b
+    else:
+        own, pull = S[places[:, None], places], b[places]
+    inner = np.asarray(np.linalg.cholesky(np.eye(len(L)) + L.T @ own @ L), np.float64)
     found = (L.T @ pull)[:, None]
     forwards(inner, found)
     size = float(np.log(np.diag(inner)).sum())

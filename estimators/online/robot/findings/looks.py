@@ -3,8 +3,8 @@
     G_j = Σ Z_jᵀZ_j      d_j = Σ Z_jᵀ y_j      y_jᵀy_j      of each joint j
 
 so that residuals against any ψ follow from the sums: c_j = d_j − G_j ψ. Most columns are zero on most joints, as those
-of the others' frictions: only those that may differ from it are kept of each (CauseColumns.of_joints). A window is the last 1, 2 or 4 looks, or all
-since a change may have begun, of which old ones fade.
+of the others' frictions: only those that may differ from it are kept of each (CauseColumns.of_joints). A window is the
+last 1, 2 or 4 looks, or all since a change may have begun, of which old ones fade.
 """
 
 from collections import deque
@@ -34,8 +34,8 @@ class Sums(NamedTuple):
 
     def plus(self, other: "Sums", weight: float = 1.0) -> "Sums":
         """These, times weight, and others."""
-        each = zip(self[:-1], other[:-1], strict=True)
-        return Sums(*(weight * mine + theirs for mine, theirs in each), self.places)
+        G, d, squares, rows, pulls = (weight * mine + theirs for mine, theirs in zip(self[:5], other[:5], strict=True))
+        return Sums(G, d, squares, rows, pulls, self.places)
 
     def against(self, psi: Floats) -> tuple[Floats, Floats]:
         """c (n, m) and squares (n,) of the residual against ψ (k,)."""
