@@ -1,5 +1,6 @@
 """Replaces missing values of rows by the last ones for a moment, and restarts low-passes after a long gap."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -29,7 +30,8 @@ class GapBridge:
 
         A row is usable when all its values are there and the low-passes have settled.
         """
-        if self._missing == 0 and self._settled * self._period >= RINGING and np.isfinite(values).all():
+        settled = self._missing == 0 and self._settled * self._period >= RINGING
+        if settled and math.isfinite(np.add.reduce(values, None)):  # one pass; a sum that overflows is looked into
             self._last = values[-1]
             return values, self._every[: len(values)], True
         usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)

@@ -7,7 +7,7 @@ y, ẏ and ÿ of one channel share one response, so a torque and the motion that
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
 STATES = 3  # y, ẏ and the last input, of all channels each
@@ -19,12 +19,12 @@ class CausalLowPass:
     def __init__(self, channels: int, cutoff: float, period: float) -> None:
         """cutoff: Hz; period: s between rows."""
         self.state = np.full((STATES, channels), np.nan)
-        self._omega, self._period = 2.0 * np.pi * cutoff, period
+        self.omega, self._period = 2.0 * np.pi * cutoff, period
 
     def absorb(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Rows (rows, channels), finite → value, rate and second derivative of what passes, each of that shape."""
         out = np.empty((3, *values.shape))
-        _low_pass(np.ascontiguousarray(values), self._omega, self._period, self.state, out)
+        _low_pass(np.ascontiguousarray(values), self.omega, self._period, self.state, out)
         return out[0], out[1], out[2]
 
     def restart(self) -> None:
@@ -32,8 +32,9 @@ class CausalLowPass:
         self.state[:] = np.nan
 
 
-@kernel("void(f8[:, ::1], f8, f8, f8[:, ::1], f8[:, :, ::1])")
-def _low_pass(values: Floats, omega: float, period: float, state: Floats, out: Floats) -> None:
+@inline
+def low_pass(values: Floats, omega: float, period: float, state: Floats, out: Floats) -> None:
+    """Write value, rate and second derivative of rows, (3, rows, channels), and go on from state (STATES, channels)."""
     half = 0.5 * period
     damping, gain = np.sqrt(2.0) * omega, half * omega * omega
     turn = half * damping + (half * omega) ** 2
@@ -49,3 +50,8 @@ def _low_pass(values: Floats, omega: float, period: float, state: Floats, out: F
             y[c], rate[c], last[c] = place, fresh, u
             out[0, row, c], out[1, row, c] = place, fresh
             out[2, row, c] = omega * omega * (u - place) - damping * fresh
+
+
+@kernel("void(f8[:, ::1], f8, f8, f8[:, ::1], f8[:, :, ::1])")
+def _low_pass(values: Floats, omega: float, period: float, state: Floats, out: Floats) -> None:
+    low_pass(values, omega, period, state, out)

@@ -1,4 +1,7 @@
-"""The inverse of a matrix of products, by Cholesky, or by eigenvalues where columns all but depend on each other."""
+"""The inverse of a matrix of products, by Cholesky, or by eigenvalues where columns all but depend on each other.
+
+And what is solved with a triangle, for which NumPy has the general elimination only.
+"""
 
 from typing import Final
 
@@ -53,3 +56,25 @@ def _invert(gram: Floats, inverse: Floats) -> bool:
                 entry += factor[k, i] * factor[k, j]
             inverse[i, j] = inverse[j, i] = entry
     return True
+
+
+@kernel("void(f8[:, ::1], f8[:, ::1])")
+def forwards(root: Floats, columns: Floats) -> None:
+    """Columns B (n, k) into R⁻¹ B; root: R (n, n), lower triangle."""
+    n, many = columns.shape
+    for i in range(n):
+        for k in range(i):
+            factor = root[i, k]
+            for j in range(many):
+                columns[i, j] -= factor * columns[k, j]
+        for j in range(many):
+            columns[i, j] /= root[i, i]
+
+
+@kernel("void(f8[:, ::1], f8[::1])")
+def backwards(root: Floats, vector: Floats) -> None:
+    """A vector b (n,) into R⁻ᵀ b; root: R (n, n), lower triangle."""
+    for i in range(len(vector) - 1, -1, -1):
+        vector[i] /= root[i, i]
+        for k in range(i):
+            vector[k] -= root[i, k] * vector[i]

@@ -92,37 +92,41 @@ class PriorBounded:
 
 @inline
 def _invert(A: Floats) -> bool:
-    """A symmetric matrix (p, p) into its inverse, by Cholesky in place; False where it is not positive definite."""
+    """A symmetric matrix (p, p) into its inverse, by Cholesky in place; False where it is not positive definite.
+
+    Innermost loops run along rows and add nothing up, so that several entries are computed at once.
+    """
     p = len(A)
-    for j in range(p):
-        for i in range(j, p):
-            entry = A[i, j]
-            for k in range(j):
-                entry -= A[i, k] * A[j, k]
-            if i > j:
-                A[i, j] = entry / A[j, j]
-            elif entry > 0.0:
-                A[j, j] = np.sqrt(entry)
-            else:
-                return False
-    for j in range(p):
-        A[j, j] = 1.0 / A[j, j]
-        for i in range(j + 1, p):
-            entry = 0.0
-            for k in range(j, i):
-                entry -= A[i, k] * A[k, j]
-            A[i, j] = entry / A[i, i]
+    column, found = np.empty(p), np.zeros((p, p))
+    for k in range(p):
+        if not A[k, k] > 0.0:
+            return False
+        A[k, k] = np.sqrt(A[k, k])
+        for i in range(k + 1, p):
+            A[i, k] /= A[k, k]
+            column[i] = A[i, k]
+        for i in range(k + 1, p):
+            factor = column[i]
+            for j in range(k + 1, i + 1):
+                A[i, j] -= factor * column[j]
+    for i in range(p):  # the triangle into its inverse
+        for k in range(i):
+            column[k], A[i, k] = A[i, k], 0.0
+        for k in range(i):
+            factor = column[k]
+            for j in range(k + 1):
+                A[i, j] -= factor * A[k, j]
+        for j in range(i):
+            A[i, j] /= A[i, i]
+        A[i, i] = 1.0 / A[i, i]
+    for k in range(p):
+        for i in range(k + 1):
+            factor = A[k, i]
+            for j in range(i + 1):
+                found[i, j] += factor * A[k, j]
     for i in range(p):
         for j in range(i + 1):
-            entry = 0.0
-            for k in range(i, p):
-                entry += A[k, i] * A[k, j]
-            A[j, i] = entry
-            if i == j:
-                A[i, i] = entry
-    for i in range(p):
-        for j in range(i):
-            A[i, j] = A[j, i]
+            A[i, j] = A[j, i] = found[i, j]
     return True
 
 

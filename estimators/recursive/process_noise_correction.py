@@ -44,17 +44,16 @@ class ProcessNoiseCorrection:
         F = np.linalg.solve(before.covariance / units, after.covariance / units).T
         F = F * scale[:, None] / scale
         rest = np.eye(len(F)) - F
-        expected, unneeded, moved = (
-            before.covariance - after.covariance,
-            rest @ self._D @ rest.T,
-            after.theta - before.theta,
-        )
+        taken = rest @ self._D
+        unneeded = taken @ rest.T
+        expected, moved = before.covariance - after.covariance, after.theta - before.theta
         self._missing, self._possible = FADE * self._missing, FADE * self._possible
         for j, (own, c) in enumerate(self._columns):
             place = np.ix_(own, own)
             self._missing[j] += np.einsum("ka,ab,kb->", c, expected[place], c) - ((c @ moved[own]) ** 2).sum()
             self._possible[j] += np.einsum("ka,ab,kb->", c, unneeded[place], c)
-        self._D = F @ self._D @ F.T
+        # F D Fᵀ; symmetric to the last bit, since what is not would grow
+        self._D = self._D - (taken + taken.T) + 0.5 * (unneeded + unneeded.T)
 
     def known(self, which: NDArray[np.int64]) -> None:
         """These parameters have a covariance of their own from here on."""

@@ -19,13 +19,14 @@ KINDS: Final = {
     "crc": "probability that a packet's checksum is wrong (serial only)",
     "unknown": "probability that a frame with an unknown id precedes a frame",
     "drop": "probability that a frame is not sent",
+    "repeat": "probability that a frame is sent once more, as a gateway does",
     "nan": "probability that one field of a frame carries the marker for no value",
     "wrap": "bits after which the position encoders start again",
     "jitter": "ms by which frames are late at most, at random, in order",
     "skew": "FIELD:ms by which one field is old, as torque:3 or LINK.torque:3",
 }
 ONE_JOINT: Final = re.compile(r"joint(\d+)\.")
-OF_ONE_JOINT: Final = ("garbage", "truncate", "crc", "unknown", "drop", "nan")
+OF_ONE_JOINT: Final = ("garbage", "truncate", "crc", "unknown", "drop", "repeat", "nan")
 _DAMAGE: Final = ("drop", "truncate", "crc")  # at most one of these befalls a frame
 
 
@@ -133,6 +134,8 @@ class Faults:
             units.append(wire.miscounted(frame))
         elif not damage:
             units.append(wire.form(frame))
+            if self._strikes("repeat", node):
+                units.append(units[-1])
         return units
 
     def _strikes(self, kind: str, node: int) -> bool:

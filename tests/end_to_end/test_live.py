@@ -64,3 +64,27 @@ def test_listen_prints_one_object_per_line(run_program: Callable[..., Any]) -> N
         people = run_program(*listen, "--count", "5", timeout=60)
         assert people.returncode == 0, people.stderr
         assert len(people.stdout.splitlines()) == 5
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_gateway_that_sends_frames_once_more_is_named_where_no_counter_shows_them(
+    counted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a counter they are dropped, and the joint is valid."""
+    start = Live.start
+
+    def started(module: str, *arguments: object, **streams: Any) -> Any:
+        if module == "daq" and not counted:
+            config = Path(str(arguments[-1]))
+            lines = config.read_text(encoding="utf-8").splitlines()
+            config.write_text("\n".join(line for line in lines if "counter" not in line), encoding="utf-8")
+        return start(module, *arguments, **streams)
+
+    monkeypatch.setattr(Live, "start", staticmethod(started))
+    rig = ["rigid", "--wire", "slcan", "--fault", "repeat=0.03"]
+    with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
+        for _, update in subscriber:
+            codes = {reason["code"] for reason in update["health"]["reasons"]}
+            assert not (counted and "frames_repeated" in codes)
+            if update["health"]["status"] == "valid" if counted else "frames_repeated" in codes:
+                break

@@ -33,7 +33,7 @@ from estimators.models.friction.base import (
     numbers,
     viscous,
 )
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
@@ -132,11 +132,8 @@ def _fill(signals: Floats, position: int, load: int, constants: Floats, _eta: Fl
                 columns[row, k + i] = power
 
 
-@kernel(
-    "void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1],"
-    " i8[::1], f8[:, ::1])"
-)
-def slip_table(
+@inline
+def fill_slip_table(
     q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, stops: Floats, constants: Floats, memory: Floats,
     count: int, first: Integers, rotors: Integers, found: Floats,
 ) -> None:  # fmt: skip
@@ -144,7 +141,7 @@ def slip_table(
 
     stops, constants: (n, …) of each joint's law; memory: (n, stops, 2); count: parameters of the law.
     """
-    rows, n = q.shape
+    rows, n = len(q), len(reach)
     found[:] = 1.0
     signals, nothing = np.zeros((rows, 2 + stops.shape[1], SIGNALS)), np.empty(0)
     columns = np.empty((rows, count))
@@ -161,3 +158,14 @@ def slip_table(
                 found[row, first[j] + k] = columns[row, k]
             if rotors[j] >= 0:
                 found[row, rotors[j]] = ddq[row, j]
+
+
+@kernel(
+    "void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1],"
+    " i8[::1], f8[:, ::1])"
+)
+def slip_table(
+    q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, stops: Floats, constants: Floats, memory: Floats,
+    count: int, first: Integers, rotors: Integers, found: Floats,
+) -> None:  # fmt: skip
+    fill_slip_table(q, dq, ddq, load, reach, stops, constants, memory, count, first, rotors, found)

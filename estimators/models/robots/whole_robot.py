@@ -86,7 +86,7 @@ class WholeRobot:
         """Whether a friction law follows the rigid body's torque."""
         return any(law.loaded() for law in self._friction)
 
-    @property
+    @cached_property
     def loads(self) -> int:
         """How many loads a joint's friction law takes at most: 1, its torque, or all that its bearing carries."""
         return max(law.loads for law in self._friction)
@@ -186,13 +186,11 @@ class WholeRobot:
         memory: Sequence[Floats] | Floats | None = None,
     ) -> Floats:
         """The columns of `others`, in their order: (rows, columns)."""
-        if self._slips and isinstance(memory, np.ndarray):
+        if self.slips is not None and isinstance(memory, np.ndarray):
             found = np.empty((len(q), len(self.terms)))
-            stops = np.array([law.stops for law in self._friction])
-            constants = np.array([law.constants for law in self._friction])
-            count = len(self._friction[0].parameters)
             carried = load if load.ndim == 2 else load[:, :, 0]
-            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, count, *self._order, found)
+            stops, constants, count, first, rotors = self.slips
+            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, count, first, rotors, found)
             return found
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
@@ -218,10 +216,16 @@ class WholeRobot:
         return not (self.twisted or robot.couplings or robot.counterbalances)
 
     @cached_property
-    def _slips(self) -> bool:
-        """Whether each term has one column, and all joints have friction with memory of the same columns."""
+    def slips(self) -> tuple[Floats, Floats, int, Integers, Integers] | None:
+        """What a `slip_table` wants to know of the laws: stops and constants of each, their columns, and the order.
+
+        None where a term has several columns, or joints have other laws than friction with memory of the same columns.
+        """
         alike = {(type(law), len(one.parameters)) for law, one in zip(self.laws, self._friction, strict=True)}
-        return self._single and len(alike) == 1 and isinstance(self.laws[0], MaxwellSlipSettings)
+        if not self._single or len(alike) > 1 or not isinstance(self.laws[0], MaxwellSlipSettings):
+            return None
+        stops, constants = (np.array([getattr(law, one) for law in self._friction]) for one in ("stops", "constants"))
+        return stops, constants, len(self._friction[0].parameters), *self._order
 
     @cached_property
     def _order(self) -> tuple[Integers, Integers]:
@@ -302,6 +306,26 @@ class WholeRobot:
         if len(set(counts)) == 1:
             return np.full((len(counts), counts[0], 2), np.nan)
         return [np.full((count, 2), np.nan) for count in counts]
+
+    @cached_property
+    def own(self) -> tuple[Integers, ...]:
+        """Places in θ of what each joint alone has."""
+        n, terms = len(self._friction), list(enumerate(self.terms))
+        return tuple(self.base + np.array([k for k, one in terms if one.joints == (j,)], np.int64) for j in range(n))
+
+    @cached_property
+    def kinds(self) -> list[Integers]:
+        """Places in θ of the joints' friction laws, kind of coefficient by kind."""
+        found: dict[str, list[int]] = {}
+        for j in range(len(self._friction)):
+            for k in self.friction_of(j):
+                found.setdefault(self.terms[k].name.split(".")[0], []).append(self.base + k)
+        return [np.array(places, np.int64) for places in found.values()]
+
+    @cached_property
+    def at_speeds(self) -> dict[tuple[int, int], tuple[tuple[bytes, bytes] | None, Floats]]:
+        """Columns of a joint's friction law where they are asked for again and again: see RobotKnowledge."""
+        return {}
 
     def count_of(self, j: int) -> int:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""

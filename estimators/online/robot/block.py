@@ -39,10 +39,10 @@ class Block:
 
         A joint at rest teaches nothing: friction may be any torque.
         """
-        k = self.count
-        self.q[k], self.speed[k] = q, (np.abs(dq) / self._at_rest).max()
-        self.rates[:, k] = dq, ddq
-        _close(k, dq, r, u, moving, self.X, self.Y, self.r, self.u, self.dq)
+        _close(
+            self.count, q, dq, ddq, r, u, moving, self._at_rest, self.X, self.Y, self.r, self.u, self.q, self.dq,
+            self.rates, self.speed,
+        )  # fmt: skip
         self.count += 1
 
     @property
@@ -56,12 +56,18 @@ class Block:
         self.sample[:], self.e[:] = -1, 0.0
 
 
-@kernel("void(i8, f8[:], f8[:], f8[:], b1[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1])")
+@kernel(
+    "void(i8, f8[:], f8[:], f8[:], f8[:], f8[:], b1[::1], f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1],"
+    " f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1])"
+)
 def _close(
-    k: int, dq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_], X: Floats, Y: Floats, rows: Floats,
-    others: Floats, speeds: Floats,
+    k: int, q: Floats, dq: Floats, ddq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_], at_rest: Floats,
+    X: Floats, Y: Floats, rows: Floats, others: Floats, places: Floats, speeds: Floats, rates: Floats, fastest: Floats,
 ) -> None:  # fmt: skip
+    fastest[k] = 0.0
     for j in range(len(moving)):
+        places[k, j], rates[0, k, j], rates[1, k, j] = q[j], dq[j], ddq[j]
+        fastest[k] = max(fastest[k], np.abs(dq[j]) / at_rest[j])
         rows[k, j], others[k, j], speeds[k, j] = (r[j], u[j], dq[j]) if moving[j] else (0.0, 0.0, 0.0)
         if not moving[j]:
             X[k, j, :] = 0.0

@@ -27,6 +27,7 @@ from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST, MEDIAN_SQUARE
+from jointwatch_numba.direct import direct
 
 #: 1, argued: Times the largest residual of the start that no contact stays below.
 MARGIN: Final = 1.5
@@ -43,8 +44,6 @@ HOLDS: Final = 2.0
 LASTING: Final = 3
 #: 1, argued: Share of the threshold below which a contact ends (hysteresis).
 RELEASE: Final = 0.7
-#: 1, derived: Times a residual, from which a threshold is far: friction in it falls to 0.64 in 10 ms behind 10 Hz.
-NEAR: Final = 2.0
 #: s, argued: Time below RELEASE after which a contact is over.
 QUIET: Final = 0.2
 #: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
@@ -62,6 +61,9 @@ SETTLING: Final = 0.1
 WHOLE: Final = 1e-9
 #: N·m, derived: Keeps the outlier test from refusing everything where a residual is exactly zero.
 NO_NOISE: Final = 1e-12
+
+Flags = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 
 
 class ContactWatch:
@@ -103,7 +105,8 @@ class ContactWatch:
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
         self._turned = np.zeros(n)  # chunks since either was
-        self._more = np.zeros(n)  # that a joint at rest holds beyond its friction and the threshold
+        self.held = np.zeros(n)
+        """(n,) what a joint at rest holds beyond its friction and the threshold."""
         since = chunk * np.arange(self.remembered) - 1.0 / (math.sqrt(2.0) * math.pi * quick)
         decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * slow_pass * (since - between))
         self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_turned`
@@ -120,7 +123,7 @@ class ContactWatch:
         self._nothing = np.full(n, np.nan)
         self._learnt = np.zeros(n)  # largest residual that learning has made since the thresholds stand
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
-        self._held = np.zeros(n)  # largest residual of the start beyond friction, where a joint was at rest
+        self._resting = np.zeros(n)  # largest residual of the start beyond friction, where a joint was at rest
 
     @property
     def limits(self) -> Floats:
@@ -134,28 +137,46 @@ class ContactWatch:
 
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
-        _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self._turned, self.moving, self.sliding)
-        if self._smeared:
-            change = np.abs(quick[-1] - np.where(np.isfinite(self._speeds), self._speeds, quick[0]))
-            turns = np.abs(quick[-1]) < self._smeared * change
-            self._moved[turns] = self._turned[turns] = 0.0
-            self._speeds = quick[-1].copy()
+        _notice_speeds(dq, quick, *self._motion)
+
+    @property
+    def _motion(self) -> tuple[Floats, float, float, Floats, Floats, Floats, Floats, Flags, Flags]:
+        """What `notice` follows of the motion, as kernels take it."""
+        return (
+            self.slow, self._settling, self._smeared, self._speeds, self._moved, self._slid, self._turned, self.moving,
+            self.sliding,
+        )  # fmt: skip
+
+    def pass_within(self, quick: Floats, dq: Floats, residual: Floats, friction: Floats) -> Floats | None:
+        """Notice and judge a chunk in one call where no joint is beyond a threshold, or was; else do nothing.
+
+        Most chunks are such ones: nothing that is reported changes, whatever is added to the thresholds. Returns the
+        mean residual (n,) of the chunk, None where nothing was done; arguments as of `notice` and `judge`.
+        """
+        mean = np.empty(len(friction))
+        within = self.ready and _within(
+            dq, quick, *self._motion, residual, friction, self.held, self.thresholds, self.steps, self._decay,
+            self.beyond, self.reported, self._above, self._quickly, self.drifting, self._rested, self._past[self._at],
+            mean,
+        )  # fmt: skip
+        if not within:
+            return None
+        self._at = (self._at + 1) % len(self._past)
+        self.calm = True
+        return mean
 
     def gather(self, residual: Floats, friction: Floats) -> None:
         """Take the residual of a chunk (rows, n) of the start; joints that hardly move say what they hold only.
 
         friction: as of `judge`.
         """
-        found = np.full((3, len(self.moving)), np.nan)
-        _gather(residual, self.moving, self._mean, found)
+        found = np.empty((3, len(self.moving)))
+        _gather_residual(residual, friction, self.moving, self._turned, self._mean, self._resting, found)
         self._gathered.append(found)
-        beyond = np.abs(residual).mean(axis=0) - friction
-        holds = (self._turned == 0.0) & (beyond <= HOLDS * friction)
-        self._held = np.where(holds, np.maximum(self._held, beyond), self._held)
 
     def gather_anew(self) -> None:
         """Forget the residuals so far: they were of another robot, or of another model of it."""
-        self._gathered, self._held = [], np.zeros_like(self._held)
+        self._gathered, self._resting = [], np.zeros_like(self._resting)
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError if none."""
@@ -179,15 +200,16 @@ class ContactWatch:
         peaks = np.where(usual, peaks, 0.0).max(axis=0)
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
-    def resume(self, thresholds: Floats, deviations: Floats) -> None:
-        """Continue with earlier thresholds and deviations, (n,) each."""
+    def resume(self, thresholds: Floats, deviations: Floats, held: Floats | None = None) -> None:
+        """Continue with earlier thresholds, deviations, and what joints held at rest, (n,) each."""
         self.thresholds, self.deviations, self.ready = thresholds, deviations, True
+        self.held = self.held if held is None else held
 
     def settle(self) -> None:
         """End the start: set thresholds from its residuals and from the taught ones."""
         peaks, self.deviations = self._of_start()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
-        self._more = np.maximum(MARGIN * self._held - self.thresholds, 0.0)
+        self.held = np.maximum(MARGIN * self._resting - self.thresholds, 0.0)
         self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
     def grow(self) -> None:
@@ -214,19 +236,12 @@ class ContactWatch:
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
         """Whether this chunk is beyond a threshold; arguments as of `judge`."""
-        return bool(_exceeded(residual, friction + self._more, self.limits, self._turned, self._decay))
-
-    def is_near(self, residual: Floats, friction: Floats) -> bool:
-        """Whether something is beyond a threshold, or may be in the next chunk, in which friction's part fades.
-
-        Arguments as of `judge`; else what a threshold has beside these need not be known.
-        """
-        return not self.calm or bool(self.reported.any()) or self.exceeded(NEAR * residual, friction)
+        return bool(_exceeded(residual, friction + self.held, self.limits, self._turned, self._decay))
 
     def stuck(self, friction: Floats) -> Floats:
         """Torque (n,) that each joint's friction may hold now, as far as the low-passes still show it."""
         since = np.minimum(self._turned.astype(np.int64), len(self._decay))
-        return np.asarray((friction + self._more) * np.append(self._decay, 0.0)[since])
+        return np.asarray((friction + self.held) * np.append(self._decay, 0.0)[since])
 
     def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None
@@ -242,7 +257,7 @@ class ContactWatch:
         self.calm = _judge(
             residual,
             before,
-            friction + self._more,
+            friction + self.held,
             limits,
             self._turned,
             self._decay,
@@ -282,14 +297,27 @@ class ContactWatch:
         self.drifted |= self.drifting
 
 
-Flags = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+@inline
+def _size(residual: Floats, j: int) -> float:
+    size = 0.0
+    for row in range(len(residual)):
+        size += np.abs(residual[row, j])
+    return size / len(residual)
 
 
-@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1], f8[::1], f8[::1], b1[::1], b1[::1])")
-def _notice(
-    dq: Floats, quick: Floats, slow: Floats, settling: float, moved: Floats, slid: Floats, turned: Floats,
-    moving: Flags, sliding: Flags,
+@inline
+def _mean(residual: Floats, mean: Floats) -> None:
+    for j in range(len(mean)):
+        total = residual[0, j]
+        for row in range(1, len(residual)):
+            total += residual[row, j]
+        mean[j] = total / len(residual)
+
+
+@inline
+def _follow_speeds(
+    dq: Floats, quick: Floats, slow: Floats, settling: float, smeared: float, speeds: Floats, moved: Floats,
+    slid: Floats, turned: Floats, moving: Flags, sliding: Flags,
 ) -> None:  # fmt: skip
     for j in range(len(moved)):
         moved[j] += 1.0
@@ -304,10 +332,63 @@ def _notice(
         turned[j] = min(moved[j], slid[j])
         moving[j] = moved[j] > settling
         sliding[j] = moving[j] and slid[j] > settling
+        if smeared > 0.0:
+            now, before = quick[len(quick) - 1, j], speeds[j] if np.isfinite(speeds[j]) else quick[0, j]
+            if np.abs(now) < smeared * np.abs(now - before):
+                moved[j] = turned[j] = 0.0
+            speeds[j] = now
 
 
-@kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")
-def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> None:
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], b1[::1])")
+def _notice(
+    dq: Floats, quick: Floats, slow: Floats, settling: float, smeared: float, speeds: Floats, moved: Floats,
+    slid: Floats, turned: Floats, moving: Flags, sliding: Flags,
+) -> None:  # fmt: skip
+    _follow_speeds(dq, quick, slow, settling, smeared, speeds, moved, slid, turned, moving, sliding)
+
+
+@kernel(
+    "b1(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], b1[::1],"
+    " f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], b1[::1], i8[::1], i8[::1], b1[::1], i8[::1],"
+    " f8[::1], f8[::1])"
+)
+def _pass_within(
+    dq: Floats, quick: Floats, slow: Floats, settling: float, smeared: float, speeds: Floats, moved: Floats,
+    slid: Floats, turned: Floats, moving: Flags, sliding: Flags, residual: Floats, friction: Floats, held: Floats,
+    thresholds: Floats, steps: Floats, decay: Floats, beyond: Flags, reported: Flags, above: Counts, quickly: Counts,
+    drifting: Flags, rested: Counts, past: Floats, mean: Floats,
+) -> bool:  # fmt: skip
+    """What `_notice`, `_judge`, `_follow_drift` and `_update_reported` do where no joint is beyond its threshold.
+
+    How long a residual has been below RELEASE counts for joints that are beyond or reported only: it begins anew with
+    each chunk above the threshold, so it is left as it is here.
+    """
+    for j in range(len(beyond)):
+        if beyond[j] or reported[j]:
+            return False
+    before = speeds.copy(), moved.copy(), slid.copy(), turned.copy()
+    moved_before, slid_before = moving.copy(), sliding.copy()
+    _follow_speeds(dq, quick, slow, settling, smeared, speeds, moved, slid, turned, moving, sliding)
+    for j in range(len(beyond)):
+        k = int(turned[j])
+        stuck = (friction[j] + held[j]) * decay[k] if k < len(decay) else 0.0
+        if _size(residual, j) > thresholds[j] + steps[j] + stuck:
+            speeds[:], moved[:], slid[:], turned[:] = before
+            moving[:], sliding[:] = moved_before, slid_before
+            return False
+    _mean(residual, mean)
+    for j in range(len(beyond)):
+        above[j] = quickly[j] = 0
+        drifting[j] = False
+        rested[j] += 1
+        past[j] = mean[j] if moving[j] else np.nan
+    return True
+
+
+@kernel("void(f8[:, ::1], f8[::1], b1[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1])")
+def _gather(
+    residual: Floats, friction: Floats, moving: Flags, turned: Floats, last: Floats, resting: Floats, found: Floats
+) -> None:
     for j in range(len(last)):
         total, peak, square = 0.0, 0.0, 0.0
         for row in range(len(residual)):
@@ -319,15 +400,10 @@ def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> Non
             found[0, j], found[1, j], found[2, j] = (mean - last[j]) ** 2, peak, square / len(residual)
             last[j] = mean
         else:
-            last[j] = np.nan
-
-
-@inline
-def _size(residual: Floats, j: int) -> float:
-    size = 0.0
-    for row in range(len(residual)):
-        size += np.abs(residual[row, j])
-    return size / len(residual)
+            found[0, j] = found[1, j] = found[2, j] = last[j] = np.nan
+        beyond = _size(residual, j) - friction[j]
+        if turned[j] == 0.0 and beyond <= HOLDS * friction[j]:
+            resting[j] = max(resting[j], beyond)
 
 
 @inline
@@ -379,3 +455,8 @@ def _update_reported(
         rested[j] = 0 if reported[j] else rested[j] + 1
         changes |= fresh[j] or over[j]
     return changes
+
+
+_notice_speeds: Final = direct(_notice)
+_within: Final = direct(_pass_within)
+_gather_residual: Final = direct(_gather)

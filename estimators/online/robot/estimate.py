@@ -78,6 +78,7 @@ class RobotEstimatorState:
     seen: Floats  # (SUMS, n, knots) of it
     etas: list[float] = field(default_factory=list)  # nonlinear parameters of the frictions, see friction_refit.py
     payload: Floats = field(default_factory=lambda: np.zeros((0, PARAMETERS)))  # see ResidualAttribution.keep
+    held: Floats = field(default_factory=lambda: np.zeros(0))  # (n,) by joints at rest, see ContactWatch
 
 
 def read_state(saved: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
@@ -90,6 +91,8 @@ def read_state(saved: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
         "friction_discrepancy": (n,), "moved": (p, n, len(KNOTS)), "seen": (SUMS, n, len(KNOTS)),
     }  # fmt: skip
     found = {name: np.array(saved.get(name, ()), np.float64) for name in shapes}
+    found["held"] = np.array(saved.get("held", np.zeros(n)), np.float64)  # none was kept before
+    shapes["held"] = (n,)
     right = saved.get("version") == VERSION and isinstance(saved.get("learnt"), int)
     if not right or any(found[name].shape != shape for name, shape in shapes.items()):
         raise ValueError("what was kept of the robot is of another model or version: it starts anew")

@@ -193,6 +193,7 @@ class RobotEstimator:
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,
             contact.thresholds, contact.deviations, self.learnt, self._watch.compensation.keep(), discrepancy.spread,
             discrepancy.moved, discrepancy.seen, self._refits.etas, self._watch.attribution.keep(),
+            contact.held,
         )  # fmt: skip
 
     def resume(self, saved: Mapping[str, Any]) -> None:
@@ -205,7 +206,7 @@ class RobotEstimator:
         learner.bayesian.begin(found["theta"], found["covariance"])
         learner.discrepancy.resume(found["friction_discrepancy"], found["moved"], found["seen"])
         learner.variance = found["variance"]
-        watch.contact.resume(found["thresholds"], found["deviations"])
+        watch.contact.resume(found["thresholds"], found["deviations"], found["held"])
         learner.learnt, self._start.active = int(saved["learnt"]), False
         learner.adopt()
         carried = watch.attribution.resume(found["payload"], learner.variance)
@@ -223,9 +224,8 @@ class RobotEstimator:
         self._measured, self._predicted = chunk.tau[-1], found.explained[-1]
         if chunk.whole:
             self._unseen.notice(chunk.quick, chunk.dq)
-            near = self._watch.contact.is_near(found.unexplained, self._learner.stiction)
-            unseen = self._unseen.torque(self._learner.theta) if near else np.zeros(self._n)
-            self._changes.judge(chunk, predicted, found.unexplained, unseen)
+            if not self._watch.pass_within(chunk, found.unexplained, self._learner.stiction, self._start.active):
+                self._changes.judge(chunk, predicted, found.unexplained, self._unseen.torque(self._learner.theta))
         first = -self._samples % self._stride
         if self._refits.searchable:
             self._quick.absorb(chunk.quick, chunk.place, self._samples)

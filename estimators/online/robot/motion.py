@@ -10,14 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.conditioning.gap_bridge import GapBridge
+from estimators.models.robots.kinematics import FRAME, motion
+from estimators.models.robots.maxwell_slip import fill_slip_table
+from estimators.models.robots.newton_euler import WRENCH, forces
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.numerics.causal_low_pass import CausalLowPass
-from estimators.numerics.jit import kernel
+from estimators.numerics.causal_low_pass import CausalLowPass, low_pass
+from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
+from jointwatch_numba.direct import direct
 
 #: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
 QUICK: Final = 40.0
@@ -89,6 +93,9 @@ class RobotMotion:
         self._Y = np.empty((1, n, PARAMETERS * n))
         self._columns = np.ascontiguousarray(model.projection.columns, np.int64)
         self._memory = model.memory()
+        own_load = model.loaded and model.loads == 1
+        self._carried = np.ascontiguousarray(loading) if own_load else np.empty((0, PARAMETERS))
+        self._period, self._no_twists = period, np.zeros((2, 0, n))
         self._quick = CausalLowPass(2 * n + m, quick, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), slow, period)
         self._bridge = GapBridge(2 * n + m, period, (self._quick, self._slow))
@@ -103,23 +110,34 @@ class RobotMotion:
         if twisted:
             flat = np.concatenate((flat, (readings[:, 0] - readings[:, 2])[:, twisted]), axis=1)
         values, usable, whole = self._bridge.absorb(flat)
-        quick, rate, second = self._quick.absorb(values)
-        place, speed = quick[:, :n], rate[:, :n]
-        load = quick[:, n : 2 * n]
-        if twisted:
-            twist = np.zeros_like(place)
-            twist[:, twisted] = quick[:, 2 * n :]
-        if self.model.loaded:
-            load = self.model.load(self._loading, place, speed, second[:, :n])
-        columns = self.model.table(place, speed, second[:, :n], load, self._reach, twist, self._memory)
-        first = 2 * n + self._followed
-        slow, rate, second = self._slow.absorb(np.concatenate([quick[:, :first], columns], axis=1))
-        q, dq, ddq = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))
-        twists = np.zeros((2, len(q) if self._followed else 0, n))
+        rows, first = len(values), 2 * n + self._followed
+        quick, load, motions = np.empty((3, *values.shape)), np.empty((rows, n)), np.empty((4, rows, n))
+        slow = np.empty((3, rows, first + len(self.places)))
+        speeding = values, self._quick.omega, self._period, self._quick.state, *self.model.tree, self._carried
+        slowing = first, self._slow.omega, self._period, self._slow.state, slow, motions
+        memory, slips = self._memory, self.model.slips
+        if slips is not None and isinstance(memory, np.ndarray):
+            stops, constants, count, order, rotors = slips
+            table = np.empty((rows, len(self.places)))
+            both_passes(
+                *speeding, quick, load, self._reach, stops, constants, memory, count, order, rotors, table, *slowing
+            )
+        else:
+            quick_pass(*speeding, quick, load)
+            if twisted:
+                twist = np.zeros((rows, n))
+                twist[:, twisted] = quick[0, :, 2 * n :]
+            place, speed, second = quick[0, :, :n], quick[1, :, :n], quick[2, :, :n]
+            if self.model.loads > 1:
+                load = self.model.load(self._loading, place, speed, second)
+            slow_pass(quick, self.model.table(place, speed, second, load, self._reach, twist, memory), *slowing)
+        twists = self._no_twists
         if self._followed:
-            twists[:, :, twisted] = slow[:, 2 * n : first], rate[:, 2 * n : first]
-        rest = slow[:, n : 2 * n], rate[:, n : 2 * n], slow[:, first:]
-        return Chunk(q, dq, np.ascontiguousarray(speed), place, ddq, *rest, usable, whole, *twists)
+            twists = np.zeros((2, rows, n))
+            twists[:, :, twisted] = slow[:2, :, 2 * n : first]
+        q, dq, ddq, speed = motions
+        torques = slow[0, :, n : 2 * n], slow[1, :, n : 2 * n]
+        return Chunk(q, dq, speed, quick[0, :, :n], ddq, *torques, slow[0, :, first:], usable, whole, *twists)
 
     def row(self, chunk: Chunk, at: int, X: Floats, last: Floats) -> None:
         """Write the row of an instant into X (n, p + n), lags last, and that of the last link into last (n, 10)."""
@@ -132,6 +150,87 @@ class RobotMotion:
         found = np.zeros((len(self.places), self.model.tree.size()))
         found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
         return found
+
+
+@inline
+def _quicken(
+    values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
+    gravity: Floats, links: Floats, quick: Floats, load: Floats,
+) -> None:  # fmt: skip
+    """Pass rows of positions and torques through the quick low-pass, and fill what loads the friction, (rows, n).
+
+    links: (n, 10) standard parameters whose torque does; none: the measured torque.
+    """
+    low_pass(values, omega, period, state, quick)
+    rows, n = load.shape
+    if len(links) == 0:
+        for row in range(rows):
+            for j in range(n):
+                load[row, j] = quick[0, row, n + j]
+        return
+    frames, wrench, nothing = np.empty((n, FRAME)), np.empty((rows, n, WRENCH)), np.zeros((0, n, WRENCH))
+    for row in range(rows):
+        motion(parent, kind, geometry, gravity, quick[0], quick[1], quick[2], row, frames)
+        forces(parent, kind, geometry, links, nothing, frames, row, load, wrench)
+
+
+@inline
+def _slow_down(
+    quick: Floats, columns: Floats, first: int, omega: float, period: float, state: Floats, slow: Floats,
+    motions: Floats,
+) -> None:  # fmt: skip
+    """Pass the first channels behind the quick low-pass, and the columns formed of them, through the slow one.
+
+    motions: (4, rows, n) q, q̇ and q̈ behind it, and q̇ before it.
+    """
+    rows, n = motions.shape[1:]
+    values = np.empty((rows, slow.shape[2]))
+    for row in range(rows):
+        for k in range(first):
+            values[row, k] = quick[0, row, k]
+        for k in range(columns.shape[1]):
+            values[row, first + k] = columns[row, k]
+    low_pass(values, omega, period, state, slow)
+    for row in range(rows):
+        for j in range(n):
+            for k in range(3):
+                motions[k, row, j] = slow[k, row, j]
+            motions[3, row, j] = quick[1, row, j]
+
+
+@kernel(
+    "void(f8[:, ::1], f8, f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1])"
+)
+def _quick_pass(
+    values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
+    gravity: Floats, links: Floats, quick: Floats, load: Floats,
+) -> None:  # fmt: skip
+    _quicken(values, omega, period, state, parent, kind, geometry, gravity, links, quick, load)
+
+
+@kernel("void(f8[:, :, ::1], f8[:, :], i8, f8, f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])")
+def _slow_pass(
+    quick: Floats, columns: Floats, first: int, omega: float, period: float, state: Floats, slow: Floats,
+    motions: Floats,
+) -> None:  # fmt: skip
+    _slow_down(quick, columns, first, omega, period, state, slow, motions)
+
+
+@kernel(
+    "void(f8[:, ::1], f8, f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1],"
+    " f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1], i8[::1], f8[:, ::1],"
+    " i8, f8, f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])"
+)
+def _both_passes(
+    values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
+    gravity: Floats, links: Floats, quick: Floats, load: Floats, reach: Floats, stops: Floats, constants: Floats,
+    memory: Floats, count: int, order: Integers, rotors: Integers, table: Floats, first: int, slow_omega: float,
+    same_period: float, slow_state: Floats, slow: Floats, motions: Floats,
+) -> None:  # fmt: skip
+    """Both passes, and between them the columns of friction with memory, where all joints have that: see slip_table."""
+    _quicken(values, omega, period, state, parent, kind, geometry, gravity, links, quick, load)
+    fill_slip_table(quick[0], quick[1], quick[2], load, reach, stops, constants, memory, count, order, rotors, table)
+    _slow_down(quick, table, first, slow_omega, same_period, slow_state, slow, motions)
 
 
 @kernel("void(f8[:, :, ::1], i8[::1], f8[:], i8[:, ::1], f8[:], f8[:, ::1], f8[:, ::1])")
@@ -149,3 +248,8 @@ def _row(
         X[j, X.shape[1] - n + j] = rate[j]
     for k in range(len(places)):
         X[places[k, 0], base + places[k, 1]] = columns[k]
+
+
+quick_pass: Final = direct(_quick_pass)
+slow_pass: Final = direct(_slow_pass)
+both_passes: Final = direct(_both_passes)

@@ -15,6 +15,7 @@ import numpy as np
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.nnls import Integers
 from estimators.online.robot.block import LOOK
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
@@ -92,6 +93,7 @@ class ResidualAttribution:
         n, q = model.tree.size(), model.size + model.tree.size()
         self._model, self._correlation, self._reach = model, correlation, reach
         self.columns = CauseColumns(q, n)
+        self._places = self.columns.of_joints(model)
         self._prior = np.eye(q)
         self._prior[: len(prior), : len(prior)] = prior
         self.causes = catalogue(n)
@@ -201,7 +203,7 @@ class ResidualAttribution:
         Z[:, :, columns.springs] = spring_columns(rows.motion[0])
         predicted = rows.X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
-        return sums_of(Z, rows.torque, rows.there, rows.pulls)
+        return sums_of(Z, rows.torque, rows.there, rows.pulls, self._places)
 
     def mark(self) -> None:
         """Note that a residual is beyond its threshold: a change may begin now."""
@@ -315,7 +317,7 @@ class ResidualAttribution:
         cause, known = PayloadCause(), self.known(bare=True)
         fitted = Fitted(cause, saved[0], saved[1:], 0.0, cause.moves(known))
         self.explanation.hold(fitted)
-        self.looks.resume(_as_look(fitted, cause.prior(known), self.columns, float(self.units[0])))
+        self.looks.resume(_as_look(fitted, cause.prior(known), self.columns, self._places, float(self.units[0])))
         self.open = True
         return fitted
 
@@ -342,15 +344,17 @@ class ResidualAttribution:
         self.standing = None
 
 
-def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, unit: float) -> Sums:
+def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, places: Integers, unit: float) -> Sums:
     """Information on a payload beyond its prior (10, 10), as if it came from the first joint in one look."""
     inverse = np.linalg.inv(fitted.covariance)
     information, pull = inverse - np.linalg.inv(prior), inverse @ fitted.values
-    G, d = np.zeros((columns.n, columns.size, columns.size)), np.zeros((columns.n, columns.size))
-    G[0, columns.body, columns.body], d[0, columns.body] = unit * information, unit * pull
-    squares = np.zeros(columns.n)
+    n, own = places.shape
+    G, d, first = np.zeros((n, own, own)), np.zeros((n, own)), int(np.searchsorted(places[0], columns.body.start))
+    body = slice(first, first + PARAMETERS)  # all joints have these columns
+    G[0, body, body], d[0, body] = unit * information, unit * pull
+    squares = np.zeros(n)
     squares[0] = unit * float(pull @ np.linalg.lstsq(information, pull)[0])
-    return Sums(G, d, squares, np.zeros(columns.n), np.zeros(columns.size))
+    return Sums(G, d, squares, np.zeros(n), np.zeros(columns.size), places)
 
 
 def _large(excess: Floats, variance: Floats) -> bool:

@@ -105,6 +105,19 @@ class RobotWatch:
             self.compensated = np.where(self.compensation.on, learned[-1], np.nan)
         return Explained(explained, unexplained, learned, used)
 
+    def pass_within(self, chunk: Chunk, unexplained: Floats, friction: Floats, starting: bool) -> bool:
+        """Take a chunk of which nothing is beyond a threshold, or was; False where it is to be judged.
+
+        Arguments as of `judge`.
+        """
+        mean = self.contact.pass_within(chunk.quick, chunk.dq, unexplained, friction)
+        if mean is None:
+            return False
+        if starting:
+            self.contact.gather(unexplained, friction)
+        self.location.skip(chunk.q[-1], mean)
+        return True
+
     def judge(
         self, chunk: Chunk, predicted: Floats, unexplained: Floats, friction: Floats, reference: Prediction,
         starting: bool,

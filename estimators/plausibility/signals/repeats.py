@@ -2,10 +2,12 @@
 
 A frame with the same values as the one before says nothing new. Where the joint moves and noise is in the values that
 happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more arrive
-than the rate says, else values are held. Where the torque is measured each time and only the position is held, its
-steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps cannot have been
-sampled with each of them, since it would have moved before; and one that moves by several steps in the frame before
-and in the frame behind does not stay in the frame between.
+than the rate says, else values are held. Where it happens now and then, the motion tells: a joint that has gone by
+several steps of its encoder in each of two frames, and goes on so in the next two, has not stood still in the frame
+between, with all that is said beside it the same to the last bit. Where the torque is measured each time and only the
+position is held, its steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps
+cannot have been sampled with each of them, since it would have moved before; and one that moves by several steps in the
+frame before and in the frame behind does not stay in the frame between.
 """
 
 from typing import Final
@@ -42,6 +44,14 @@ HALTING: Final = 0.05
 HALTED: Final = 3
 #: blocks, argued: Blocks in which those are counted, a second: at a turning point nothing moves fast enough.
 BLOCKS: Final = 5
+#: 1, argued: Share of frames that repeat the one before in the middle of a motion from which they are repeated: four
+#: times what two clocks of one rate make.
+RARE: Final = 0.01
+#: blocks, argued: Blocks over which those count: ten seconds have enough of them for RARE.
+REMEMBERED: Final = 50
+#: frames, derived: So many more than those that noise slows down. Rounded noise makes a step of 0 at most once while it
+#: makes one of the six others that are less than FEW; an excess of eight then has a chance of (1/6)⁸, 6e-7.
+CLEAR: Final = 8
 #: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
 SURPLUS: Final = 1.25
 #: frames, argued: Frames, and changes of a position, from which they are judged.
@@ -66,8 +76,11 @@ class RepeatsState(Layout):
     """State of one stream."""
 
     least: Vector  # (channels,) smallest change of each
+    twice: BlockHistory  # frames that repeat the one before in the middle of a motion, …
+    slowed: BlockHistory  # … those that noise may have slowed down there, …
+    seen: BlockHistory  # … and all frames in the middle of one
     encoders: tuple[HeldState, ...]
-    repeated: bool = False  # whether it is whole frames that come again, faster than the rate says
+    repeated: bool = False  # whether it is whole frames that come again, as more arrive than the rate says, or rarely
     percent: float = 0.0  # of frames that say nothing new
 
 
@@ -78,6 +91,9 @@ class RepeatsValidator:
         self._words = {"signal": stream.signal}
         self.state = RepeatsState(
             least=np.full(stream.channels, np.inf),
+            twice=history(REMEMBERED),
+            slowed=history(REMEMBERED),
+            seen=history(REMEMBERED),
             encoders=tuple(
                 HeldState(halted=history(BLOCKS), late=history(BLOCKS), changes=history(BLOCKS))
                 for _ in stream.positions
@@ -119,7 +135,41 @@ def come_again(frames: FramesState, facts: Facts, state: RepeatsState) -> bool:
         if share >= NEARLY_ALL or encoder.halted.values.sum() >= HALTED:
             state.percent = 100.0 * max(share, halting)
             return True
-    return False
+    return _come_twice_at_times(values, facts, state)
+
+
+@inline
+def _come_twice_at_times(values: Floats, facts: Facts, state: RepeatsState) -> bool:
+    """Whether frames of the last blocks repeat the one before now and then, in the middle of a motion."""
+    count = len(values) - 1
+    within = np.zeros(count, np.bool_)
+    slow = np.zeros(count, np.bool_)
+    for number in range(len(state.encoders)):
+        increments = moved(values, facts.positions[number], facts.wraps[number])
+        few = FEW * state.encoders[number].smallest
+        for i in range(2, count - 2):
+            way = 1.0 if increments[i - 1] > 0.0 else -1.0
+            before, behind = (way * increments[i - 2], way * increments[i - 1]), (increments[i + 1], increments[i + 2])
+            if min(before[0], before[1], way * behind[0], way * behind[1]) >= few:
+                within[i] = True
+                slow[i] = slow[i] or 0.0 < abs(increments[i]) < few
+    twice = slowed = seen = 0
+    for i in range(2, count - 2):
+        alike = within[i]
+        for k in range(values.shape[1]):
+            a, b = values[i, k], values[i + 1, k]
+            alike = alike and (a == b or (np.isnan(a) and np.isnan(b)))
+        twice += alike
+        slowed += slow[i]
+        seen += within[i]
+    note(float(twice), state.twice)
+    note(float(slowed), state.slowed)
+    note(float(seen), state.seen)
+    found, others, every = state.twice.values.sum(), state.slowed.values.sum(), state.seen.values.sum()
+    if found < CLEAR + others or found < RARE * every:
+        return False
+    state.repeated, state.percent = True, 100.0 * found / every
+    return True
 
 
 @inline

@@ -100,3 +100,50 @@ def test_a_torque_that_changes_its_sign_through_zero_does_not_drop() -> None:
     q, torque = moving()
     sign = np.where(np.arange(len(T)) // 100 % 2 == 0, 1.0, -1.0)
     assert said(q, np.where(np.arange(len(T)) % 100 == 0, 0.0, 5.0 * sign + 0.01 * torque)) == set()
+
+
+RARELY = np.sort(np.random.default_rng(3).choice(np.arange(50, len(T) - 50), len(T) // 50, replace=False))
+
+
+def quick() -> tuple[Floats, Floats]:
+    """A motion that goes by ten steps of the encoder and more in most frames."""
+    return np.round((2.0 * np.sin(2.3 * T) + 0.5 * np.sin(0.7 * T)) / STEP) * STEP, moving()[1]
+
+
+@pytest.mark.parametrize(("counted", "codes"), [(False, {"frames_repeated"}), (True, set())])
+def test_a_gateway_that_sends_a_frame_in_fifty_once_more_is_named(counted: bool, codes: set[str]) -> None:
+    again = np.sort(np.concatenate([np.arange(len(T)), RARELY]))
+    assert said(*quick(), again, counted) == codes
+
+
+def test_a_gateway_that_sends_the_last_frame_in_place_of_a_lost_one_is_named() -> None:
+    q, torque = quick()
+    q[RARELY], torque[RARELY] = q[RARELY - 1], torque[RARELY - 1]
+    assert said(q, torque) == {"frames_repeated"}
+
+
+def test_a_device_whose_clock_is_a_little_slower_than_the_bus_is_named() -> None:
+    """As the state of a robot at 29.4 Hz that is sent at 30.0 Hz."""
+    age = np.floor(np.arange(len(T)) * 0.98).astype(int)
+    q, torque = quick()
+    assert said(q[age], torque[age]) == {"frames_repeated"}
+
+
+def test_two_clocks_of_one_rate_repeat_too_little() -> None:
+    age = np.floor(np.arange(len(T)) * 0.9975).astype(int)
+    q, torque = quick()
+    assert said(q[age], torque[age]) == set()
+
+
+def test_a_joint_that_rests_or_creeps_repeats_nothing() -> None:
+    q, torque = quick()
+    assert said(np.full_like(q, q[0]), np.full_like(torque, 1.0)) == set()
+    assert said(np.round(0.8 * T / STEP) * STEP, np.full_like(torque, 1.0)) <= {"torque_frozen"}
+
+
+def test_a_coarse_encoder_and_a_coarse_torque_repeat_nothing() -> None:
+    """Speeds up to four and a half steps a frame, with noise of the encoder's own."""
+    q, torque = quick()
+    noisy = q + np.random.default_rng(4).normal(0.0, 5e-4, len(q))
+    assert said(np.round(noisy / 1e-3) * 1e-3, np.round(torque)) == set()
+    assert said(np.round(noisy / 4e-4) * 4e-4, np.round(torque)) == set()

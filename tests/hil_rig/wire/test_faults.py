@@ -59,6 +59,16 @@ def test_one_joint_alone_can_have_a_fault() -> None:
             Faults(["joint3.drop=1"], 0).check(messages, wire)
 
 
+def test_a_frame_that_is_sent_once_more_is_the_same_frame() -> None:
+    made = frames(STATE, np.zeros((400, 2)), 0)
+    with closing(Serial(None)) as wire:
+        faults = Faults(["repeat=0.1"], 1)
+        sent = [faults.on_frame(frame, wire) for frame in made]
+        assert {len(one) for one in sent} == {1, 2}
+        assert all(one[0] == one[-1] == wire.form(frame) for one, frame in zip(sent, made, strict=True))
+    assert sum(map(len, sent)) == len(made) + faults.counts["repeat"]
+
+
 def test_what_the_wire_cannot_have_is_refused() -> None:
     with closing(SlcanWire(None)) as slcan, closing(Serial(None)) as serial:
         with pytest.raises(RigError, match="crc on serial only"):

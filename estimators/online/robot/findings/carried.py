@@ -1,5 +1,6 @@
 """The body that a robot carries: mass, centre and inertia with their deviations, within what is physically possible."""
 
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ class Payload(NamedTuple):
 NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf), False)
 
 
+@cache
 def tool_prior() -> Floats:
     """Covariance (10, 10) of a payload before any motion, from the pullback metric of the inertia of a tool."""
     mass, size = TOOL

@@ -70,6 +70,16 @@ class CauseColumns(NamedTuple):
         """How many they are."""
         return self.springs.stop
 
+    def of_joints(self, model: WholeRobot) -> Integers:
+        """Columns that may differ from zero on each joint, in order, (n, m); where others have more, some of zeros."""
+        shared = [*range(model.base), *range(self.q, self.gains.start)]
+        terms = [[model.base + k for k, term in enumerate(model.terms) if j in term.joints] for j in range(self.n)]
+        beside = [{model.size + j, self.gains.start + j, *self.spring(j).tolist()} for j in range(self.n)]
+        own = [{*shared, *terms[j], *beside[j]} for j in range(self.n)]
+        most = max(map(len, own))
+        spare = [sorted(set(range(self.size)) - one)[: most - len(one)] for one in own]
+        return np.array([sorted([*one, *more]) for one, more in zip(own, spare, strict=True)], np.int64)
+
 
 def slip_columns(model: WholeRobot, bodies: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
     """S (rows, n, n): torque by which each joint's prediction is off per rad (m) that an encoder reads too much.

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.numerics.cholesky import backwards, forwards
 from estimators.online.robot.findings.causes.base import Cause, Fitted, Prepared, RobotKnowledge
 from estimators.online.robot.findings.looks import Sums, Window
 from estimators.quantities import Floats
@@ -33,6 +34,9 @@ EXPLAINS: Final = 0.8
 NOTABLE: Final = 3.0
 #: rows, argued: Independent rows that the usual variance is worth on another motion: known to a factor of two.
 NU: Final = 8.0
+#: 1, argued: Steps of conjugate gradients that may show that no cause can be certain: each costs a fiftieth of the
+#: exact answer, and the squares of a window that say nothing are left by two of them in most cases.
+STEPS: Final = 3
 #: 1, argued: Passes of σ and the causes: the second changes σ by some per cent.
 PASSES: Final = 2
 
@@ -85,85 +89,116 @@ def compete(
 
     psi: (k,) what is explained already; usual: (n,) variance of the residual; alike: (n,) rows that count as one.
     """
-    problems = [(window, _problem(known, psi, window.sums, usual * alike)) for window in windows]
-    open_ones = [(*one, following) for one in problems if not one[1].hopeless(following := one[1].follow())]
+    problems = [(window, _Problem(known, psi, window.sums, usual * alike)) for window in windows]
+    maybe = [one for one in problems if not one[1].soon_hopeless()]
+    if not maybe:
+        return None
+    following = [(*one, one[1].follow()) for one in maybe]
+    open_ones = [one for one in following if not one[1].hopeless(one[2])]
     every = [Prepared.of(one, known) for one in causes if one.lasts(known.looks, known.starting)] if open_ones else []
     found = [_stand(every, *one, alike) for one in open_ones]
     return max(found, key=lambda one: one.best.evidence if one.best else -np.inf, default=None)
 
 
-@dataclass(frozen=True, slots=True)
 class _Problem:
     """Sums of a window against what is explained already, and what θ explains of them."""
 
-    known: RobotKnowledge
-    G: Floats  # (n, k, k)
-    c: Floats  # (n, k)
-    squares: Floats  # (n,)
-    pulls: Floats  # (k,)
-    units: Floats  # (n,) variance of the residual times rows that count as one
+    def __init__(self, known: RobotKnowledge, psi: Floats, sums: Sums, units: Floats) -> None:
+        """psi: (k,); units: (n,) variance of the residual times rows that count as one."""
+        self.known, self.sums, self.units = known, sums, units
+        self.c, self.squares = sums.against(psi)
+        self._usual: tuple[Floats, Floats] | None = None
 
-    def follow(self, scale: Floats | float = 1.0) -> "_ThetaFollows":
-        """How θ follows what it can explain; scale: (n,) σ²."""
-        weights, theta, L = 1.0 / (scale * self.units), self.known.columns.theta, self.known.root
-        G = np.tensordot(weights, self.G, 1)
-        B = L.T @ G[theta]
-        return _ThetaFollows(G, weights @ self.c - self.pulls, B, np.eye(L.shape[1]) + B[:, theta] @ L)
+    def weighed(self, scale: Floats | None = None) -> tuple[Floats, Floats]:
+        """Weighted sums (k, k) and (k,); scale: (n,) σ², None: 1 each."""
+        if scale is not None:
+            return self.sums.weighed(1.0 / (scale * self.units), self.c)
+        if self._usual is None:
+            self._usual = self.sums.weighed(1.0 / self.units, self.c)
+        return self._usual
+
+    def follow(self, scale: Floats | None = None) -> "_ThetaFollows":
+        """How θ follows what it can explain; scale: as of `weighed`."""
+        (G, b), theta, L = self.weighed(scale), self.known.columns.theta, self.known.root
+        passed = L.T @ np.column_stack([G[theta], b[theta]])
+        root = np.asarray(np.linalg.cholesky(np.eye(L.shape[1]) + passed[:, theta] @ L), np.float64)
+        forwards(root, passed)
+        return _ThetaFollows(G, b, root, passed)
+
+    def soon_hopeless(self) -> bool:
+        """Whether some steps of conjugate gradients show already that it is hopeless.
+
+        Each gives a θ' that explains some of the squares: what it leaves is more than what the best one leaves.
+        """
+        if self.sums.pulls.any():
+            return False
+        (G, b), theta, L = self.weighed(), self.known.columns.theta, self.known.root
+        G, left = G[theta, theta], float((self.squares / self.units).sum())
+        r = L.T @ b[theta]
+        way, size = r, float(r @ r)
+        for _ in range(STEPS):
+            if left <= 2.0 * CERTAIN or size == 0.0:
+                break
+            bent = way + L.T @ (G @ (L @ way))
+            step = size / float(way @ bent)
+            left -= step * size
+            r = r - step * bent
+            before, size = size, float(r @ r)
+            way = r + size / before * way
+        return left <= 2.0 * CERTAIN
 
     def hopeless(self, following: "_ThetaFollows") -> bool:
         """Whether no cause can be CERTAIN, as all squares that θ leaves, and how far it went for it, are too few.
 
         L_h ≤ ½ min over θ' of |r − X θ'|² + |L⁻¹ θ'|², and σ ≥ 1 makes that less.
         """
-        if self.pulls.any():  # their pull is no square
+        if self.sums.pulls.any():  # their pull is no square
             return False
-        own = self.known.root.T @ following.b[self.known.columns.theta]
-        least = float((self.squares / self.units).sum() - own @ np.linalg.solve(following.inner, own))
+        least = float((self.squares / self.units).sum() - (following.passed[:, -1] ** 2).sum())
         return least <= 2.0 * CERTAIN
 
-    def left(self, moved: Floats, inner: Floats, scale: Floats) -> Floats:
-        """Weighted squares (n,) that ψ + moved leaves, θ following it; inner: see _ThetaFollows."""
-        weights, theta, L = 1.0 / (scale * self.units), self.known.columns.theta, self.known.root
-        b = weights @ (self.c - self.G @ moved) - self.pulls
+    def left(self, moved: Floats, following: "_ThetaFollows") -> Floats:
+        """Weighted squares (n,) that ψ + moved leaves, θ following it."""
         whole = moved.copy()
-        whole[theta] += L @ np.linalg.solve(inner, L.T @ b[theta])
-        left = self.squares - 2.0 * self.c @ whole + (self.G @ whole) @ whole
+        whole[self.known.columns.theta] += self.known.root @ following.theta(moved)
+        own = whole[self.sums.places]
+        left = self.squares - ((2.0 * self.c - (self.sums.G @ own[:, :, None])[:, :, 0]) * own).sum(axis=1)
         return np.asarray(np.maximum(left, 0.0) / self.units)
 
 
 class _ThetaFollows(NamedTuple):
-    """Weighted sums of a window, and how θ follows them by its covariance L Lᵀ."""
+    """Weighted sums of a window, and how θ follows them by its covariance L Lᵀ, with 1 + Lᵀ G L = R Rᵀ."""
 
     G: Floats  # (k, k)
     b: Floats  # (k,)
-    B: Floats  # (q, k) Lᵀ G, of θ's rows
-    inner: Floats  # (q, q) 1 + Lᵀ G L
+    root: Floats  # (q, q) R
+    passed: Floats  # (q, k + 1) R⁻¹ Lᵀ [G b], of θ's rows
 
-    def without_theta(self, known: RobotKnowledge) -> tuple[Floats, Floats]:
+    def without_theta(self) -> tuple[Floats, Floats]:
         """S (k, k) and b (k,) after θ."""
-        X = np.linalg.solve(self.inner, self.B)
-        return self.G - self.B.T @ X, self.b - X.T @ (known.root.T @ self.b[known.columns.theta])
+        taken = self.passed.T @ self.passed
+        return self.G - taken[:-1, :-1], self.b - taken[:-1, -1]
 
-
-def _problem(known: RobotKnowledge, psi: Floats, sums: Sums, units: Floats) -> _Problem:
-    c = sums.d - sums.G @ psi
-    squares = sums.squares - (sums.d + c) @ psi
-    return _Problem(known, sums.G, c, squares, sums.pulls, units)
+    def theta(self, moved: Floats) -> Floats:
+        """How far θ goes, L⁻¹ θ' (q,), where ψ has moved by this (k,)."""
+        found = self.passed[:, -1] - self.passed[:, :-1] @ moved
+        backwards(self.root, found)
+        return found
 
 
 def _stand(
     causes: Sequence[Prepared], window: Window, problem: _Problem, following: _ThetaFollows, alike: Floats
 ) -> Standing:  # fmt: skip
-    rows, scale, still = window.sums.rows / alike, np.ones(len(alike)), np.zeros(len(problem.pulls))
+    rows, scale, still = window.sums.rows / alike, np.ones(len(alike)), np.zeros(len(window.sums.pulls))
     for number in range(PASSES):
         following = problem.follow(scale) if number else following
-        S, b = following.without_theta(problem.known)
+        S, b = following.without_theta()
         fitted = _best(problem.known, [_weighed(one, S, b) for one in causes])
-        left = problem.left(fitted[0].moved if fitted else still, following.inner, scale)
+        left = problem.left(fitted[0].moved if fitted else still, following)
         before, scale = scale, np.maximum((NU + left) / (NU + rows), 1.0)
         if (scale == before).all():
             break
-    nothing = problem.left(still, following.inner, scale)
+    nothing = problem.left(still, following)
     gained = nothing - left
     usual_there = float(rows[gained > 0.0].sum())
     return Standing(
@@ -173,27 +208,30 @@ def _stand(
 
 def refitted(cause: Cause, known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats) -> Fitted:
     """A cause by one window, where ψ lacks it."""
-    problem = _problem(known, psi, window.sums, usual * alike)
-    rows, scale = window.sums.rows / alike, np.ones(len(usual))
+    problem = _Problem(known, psi, window.sums, usual * alike)
+    rows, scale, prepared = window.sums.rows / alike, np.ones(len(usual)), Prepared.of(cause, known)
     for _ in range(PASSES):
         following = problem.follow(scale)
-        fitted = _weighed(Prepared.of(cause, known), *following.without_theta(known)).fitted()
-        scale = np.maximum((NU + problem.left(fitted.moved, following.inner, scale)) / (NU + rows), 1.0)
+        fitted = _weighed(prepared, *following.without_theta()).fitted(known)
+        scale = np.maximum((NU + problem.left(fitted.moved, following)) / (NU + rows), 1.0)
     return fitted
 
 
 class _Weighed(NamedTuple):
-    """A cause's coefficients and evidence; its covariance is asked of few."""
+    """A cause's evidence; its coefficients are asked of few."""
 
     prepared: Prepared
-    values: Floats  # (k,)
     evidence: float
-    inner: Floats  # (k, k) 1 + Lᵀ S L
+    root: Floats  # (k, k) C of 1 + Lᵀ S L = C Cᵀ
+    passed: Floats  # (k,) C⁻¹ Lᵀ b
 
-    def fitted(self) -> Fitted:
-        """With its covariance."""
+    def fitted(self, known: RobotKnowledge) -> Fitted:
+        """Its coefficients with their covariance."""
         cause, L = self.prepared, self.prepared.root
-        return Fitted(cause.cause, self.values, L @ np.linalg.solve(self.inner, L.T), self.evidence, cause.moves)
+        moves = cause.cause.moves(known) if cause.together is None else cause.together
+        spread = L.T.copy()
+        forwards(self.root, spread)
+        return Fitted(cause.cause, spread.T @ self.passed, spread.T @ spread, self.evidence, moves)
 
 
 def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
@@ -202,7 +240,7 @@ def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
     for one in sorted(every, key=lambda each: -each.evidence):
         if one.evidence <= (found[0].evidence - BETTER if found else 0.0) or one.evidence <= 0.0:
             break
-        fitted = one.fitted()
+        fitted = one.fitted(known)
         if fitted.cause.possible(known, fitted.values, np.sqrt(np.diag(fitted.covariance))):
             found.append(fitted)
     return found
@@ -210,9 +248,19 @@ def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
 
 def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
     """Weigh a cause; S: (k, k), b: (k,) of all columns."""
-    places, T, L = cause.places, cause.moves, cause.root
-    own, pull = (T.T @ S @ T, T.T @ b) if places is None else (S[places[:, None], places], b[places])
-    inner = np.eye(len(L)) + L.T @ own @ L
-    values = L @ np.linalg.solve(inner, L.T @ pull)
-    size = math.log(inner[0, 0]) if len(L) == 1 else float(np.linalg.slogdet(inner)[1])
-    return _Weighed(cause, values, 0.5 * float(pull @ values) - 0.5 * size - cause.cause.rarity, inner)
+    places, T, L, rarity = cause.places, cause.together, cause.root, cause.cause.rarity
+    if places is not None and len(places) == 1:
+        at, one = int(places[0]), float(L[0, 0])
+        root = math.sqrt(1.0 + one * float(S[at, at]) * one)
+        passed = one * float(b[at]) / root
+        return _Weighed(cause, 0.5 * passed * passed - math.log(root) - rarity, np.array([[root]]), np.array([passed]))
+    if places is None:
+        assert T is not None
+        own, pull = T.T @ S @ T, T.T @ b
+    else:
+        own, pull = S[places[:, None], places], b[places]
+    inner = np.asarray(np.linalg.cholesky(np.eye(len(L)) + L.T @ own @ L), np.float64)
+    found = (L.T @ pull)[:, None]
+    forwards(inner, found)
+    size = float(np.log(np.diag(inner)).sum())
+    return _Weighed(cause, 0.5 * float((found**2).sum()) - size - rarity, inner, found[:, 0])

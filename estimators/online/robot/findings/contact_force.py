@@ -68,12 +68,17 @@ class ContactLocation:
         self._recent: deque[tuple[Floats, Floats]] = deque(maxlen=AVERAGED)  # residual and q of each chunk
         self.found: ContactForce | None = None  # while it lasts, once a link can be named
 
+    def skip(self, q: Floats, residual: Floats) -> None:
+        """Take the mean (n,) of the residual of a chunk without a contact."""
+        self._recent.append((residual, q))
+        self._seen, self.found = 0, None
+
     def follow(self, touched: bool, q: Floats, residual: Floats, noise: Floats, last: Floats) -> None:
         """Take a chunk. touched: in contact; q, noise: (n,); residual: (rows, n); last: (10,) of the last link."""
-        self._recent.append((residual.mean(axis=0), q))
         if not touched:
-            self._seen, self.found = 0, None
+            self.skip(q, residual.mean(axis=0))
             return
+        self._recent.append((residual.mean(axis=0), q))
         if self._seen % EVERY == 0:
             since = list(self._recent)[-max(1, min(self._seen, AVERAGED)) :]
             torque, place = (np.mean(one, axis=0) for one in zip(*since, strict=True))

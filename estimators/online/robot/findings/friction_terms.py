@@ -10,7 +10,7 @@ from estimators.quantities import Floats
 
 def own_terms(model: WholeRobot, j: int) -> Integers:
     """Places in θ of what joint j alone has: its friction law, offset, rotor, friction by twist."""
-    return model.base + np.array([k for k, term in enumerate(model.terms) if term.joints == (j,)], np.int64)
+    return model.own[j]
 
 
 def law_terms(model: WholeRobot, j: int) -> Integers:

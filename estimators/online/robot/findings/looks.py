@@ -2,8 +2,9 @@
 
     G_j = Σ Z_jᵀZ_j      d_j = Σ Z_jᵀ y_j      y_jᵀy_j      of each joint j
 
-so that residuals against any ψ follow from the sums: c_j = d_j − G_j ψ. A window is the last 1, 2 or 4 looks, or all
-since a change may have begun, of which old ones fade.
+so that residuals against any ψ follow from the sums: c_j = d_j − G_j ψ. Most columns are zero on most joints, as those
+of the others' frictions: only those that may differ from it are kept of each (CauseColumns.of_joints). A window is the
+last 1, 2 or 4 looks, or all since a change may have begun, of which old ones fade.
 """
 
 from collections import deque
@@ -11,6 +12,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.numerics.jit import kernel
+from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
 #: looks, argued: Looks of each short window: a payload shows within one or two, friction within four.
@@ -20,17 +23,32 @@ FADE: Final = 0.975
 
 
 class Sums(NamedTuple):
-    """Sums of one window for n joints and k columns."""
+    """Sums of one window for n joints and k columns, of which m may differ from zero on one joint."""
 
-    G: Floats  # (n, k, k)
-    d: Floats  # (n, k)
+    G: Floats  # (n, m, m)
+    d: Floats  # (n, m)
     squares: Floats  # (n,) of y
     rows: Floats  # (n,) that say something
     pulls: Floats  # (k,) what the encoders' steps add to Σ W Zᵀr
+    places: Integers  # (n, m) of each joint's columns among all
 
     def plus(self, other: "Sums", weight: float = 1.0) -> "Sums":
         """These, times weight, and others."""
-        return Sums(*(weight * mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        G, d, squares, rows, pulls = (weight * mine + theirs for mine, theirs in zip(self[:5], other[:5], strict=True))
+        return Sums(G, d, squares, rows, pulls, self.places)
+
+    def against(self, psi: Floats) -> tuple[Floats, Floats]:
+        """c (n, m) and squares (n,) of the residual against ψ (k,)."""
+        own = psi[self.places]
+        c = self.d - (self.G @ own[:, :, None])[:, :, 0]
+        return c, self.squares - ((self.d + c) * own).sum(axis=1)
+
+    def weighed(self, weights: Floats, c: Floats) -> tuple[Floats, Floats]:
+        """Σ_j w_j G_j (k, k) and Σ_j w_j c_j − pulls (k,); weights: (n,), c: (n, m)."""
+        k = len(self.pulls)
+        G, b = np.zeros((k, k)), -self.pulls
+        _add(self.G, c, self.places, weights, G, b)
+        return G, b
 
 
 class Window(NamedTuple):
@@ -40,13 +58,32 @@ class Window(NamedTuple):
     looks: int
 
 
-def sums_of(Z: Floats, y: Floats, there: Floats, pulls: Floats) -> Sums:
-    """Sums of a look; Z: (rows, n, k); y, there: (rows, n) torque, and 1 where a row says something, else 0."""
-    columns = np.ascontiguousarray((Z * there[:, :, None]).transpose(1, 0, 2))
+@kernel("void(f8[:, :, ::1], f8[:, ::1], i8[:, ::1], f8[::1], f8[:, ::1], f8[::1])")
+def _add(every: Floats, pulls: Floats, places: Integers, weights: Floats, G: Floats, b: Floats) -> None:
+    for j in range(len(weights)):
+        for i in range(places.shape[1]):
+            at = places[j, i]
+            b[at] += weights[j] * pulls[j, i]
+            for k in range(places.shape[1]):
+                G[at, places[j, k]] += weights[j] * every[j, i, k]
+
+
+def sums_of(Z: Floats, y: Floats, there: Floats, pulls: Floats, places: Integers) -> Sums:
+    """Sums of a look; Z: (rows, n, k); y, there: (rows, n) torque, and 1 where a row says something, else 0.
+
+    places: see Sums.
+    """
+    own = np.take_along_axis(Z, places[None], axis=2)
+    columns = np.ascontiguousarray((own * there[:, :, None]).transpose(1, 0, 2))
     torque = np.ascontiguousarray((y * there).T)[:, :, None]
     turned = columns.transpose(0, 2, 1)
     return Sums(
-        turned @ columns, (turned @ torque)[:, :, 0], (torque[:, :, 0] ** 2).sum(axis=1), there.sum(axis=0), pulls
+        turned @ columns,
+        (turned @ torque)[:, :, 0],
+        (torque[:, :, 0] ** 2).sum(axis=1),
+        there.sum(axis=0),
+        pulls,
+        places,
     )
 
 

@@ -5,12 +5,16 @@ goes on as it is written is as likely, so the difference of the two is what the 
 is added to the threshold of a contact; and such rows teach nothing.
 """
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.whole_robot import DEFAULT, WholeRobot
+from estimators.numerics.jit import kernel
 from estimators.online.robot.findings.friction_terms import law_columns, law_terms
 from estimators.quantities import Floats
+from jointwatch_numba.direct import direct
 
 
 class UnseenSpeed:
@@ -32,9 +36,7 @@ class UnseenSpeed:
         if not self._any:
             return
         self._chunk = (self._chunk + 1) % len(self._fastest)
-        self._fastest[self._chunk] = np.maximum(np.abs(quick).max(axis=0), np.abs(dq).max(axis=0))
-        self._speed = self._fastest.max(axis=0)
-        self.joints = self._speed > self._reach
+        _follow(quick, dq, self._reach, self._fastest, self._chunk, self._speed, self.joints)
 
     def torque(self, theta: Floats) -> Floats:
         """What the laws may be off, (n,) N·m (N); theta: (p,)."""
@@ -43,3 +45,20 @@ class UnseenSpeed:
             last, now = law_columns(self._model, j, np.array([self._reach[j], self._speed[j]]))
             found[j] = abs(float((now - last) @ theta[self._places[j]]))
         return found
+
+
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], i8, f8[::1], b1[::1])")
+def _notice(
+    quick: Floats, dq: Floats, reach: Floats, fastest: Floats, chunk: int, speed: Floats, faster: NDArray[np.bool_]
+) -> None:
+    for j in range(len(reach)):
+        fastest[chunk, j] = 0.0
+        for row in range(len(quick)):
+            fastest[chunk, j] = max(fastest[chunk, j], abs(quick[row, j]), abs(dq[row, j]))
+        speed[j] = 0.0
+        for k in range(len(fastest)):
+            speed[j] = max(speed[j], fastest[k, j])
+        faster[j] = speed[j] > reach[j]
+
+
+_follow: Final = direct(_notice)

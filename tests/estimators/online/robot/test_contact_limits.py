@@ -258,15 +258,29 @@ def test_a_joint_that_rests_may_hold_what_it_has_held_in_the_start(beyond: float
         assert one.limits + one.stuck(friction) == pytest.approx(limit)
 
 
-def test_what_else_a_threshold_has_is_asked_for_near_it_only_and_for_as_long_as_there_is_a_contact() -> None:
-    one, friction = watch(), np.array([2.0])
-    assert not one.is_near(np.full((5, 1), 1.49), friction)
-    assert one.is_near(np.full((5, 1), -1.51), friction), "a half of 3"
-    for _ in range(5):
-        one.notice(FAST, FAST)
-        one.judge(np.full((5, 1), 4.0), friction)
-    assert one.is_near(np.zeros((5, 1)), friction), "until it is over"
-    one.explained()
-    assert not one.is_near(np.zeros((5, 1)), friction)
-    one.notice(REST, REST)
-    assert not one.is_near(np.full((5, 1), 2.4), friction), "at rest friction of 2 is in it"
+def test_a_chunk_within_the_thresholds_is_passed_as_it_is_judged() -> None:
+    """Whatever the motion: the same joints move, and the same are beyond, reported or drifting afterwards."""
+    rng, friction = np.random.default_rng(5), np.array([1.0, 0.3, 0.0])
+    judged, passed = (ContactWatch(np.array([2.0, 1.0, 3.0]), np.full(3, 0.1), CHUNK, between=0.02) for _ in range(2))
+    for one in (judged, passed):
+        one.resume(np.array([3.0, 1.5, 4.5]), np.full(3, 0.1), np.array([0.2, 0.0, 0.0]))
+    within = 0
+    for k in range(3000):
+        size = 2.6 if k // 300 % 2 else 1.2
+        residual = size * np.sin(k / np.array([37.0, 90.0, 23.0])) + 0.1 * rng.normal(size=(5, 3))
+        dq = np.sin(k / np.array([50.0, 20.0, 300.0])) + np.zeros((5, 1))
+        quick = dq + 0.01 * rng.normal(size=(5, 3))
+        judged.notice(quick, dq)
+        judged.judge(residual, friction)
+        mean = passed.pass_within(quick, dq, residual, friction)
+        if mean is None:
+            passed.notice(quick, dq)
+            passed.judge(residual, friction)
+        else:
+            within += 1
+            assert mean.tolist() == residual.mean(axis=0).tolist()
+        for name in ("calm", "moving", "sliding", "beyond", "reported", "drifting", "drifted", "limits"):
+            assert np.array_equal(getattr(judged, name), getattr(passed, name)), (k, name)
+        assert judged.stuck(friction).tolist() == passed.stuck(friction).tolist()
+    assert 1000 < within < 2900
+    assert judged.drifted.any()

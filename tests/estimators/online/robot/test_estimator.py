@@ -292,6 +292,11 @@ def test_what_is_kept_goes_on_and_what_does_not_fit_is_refused_in_words() -> Non
     assert kept is not None
     state = {name: np.asarray(getattr(kept, name)).tolist() for name in kept.__slots__}
     fresh = RobotEstimator(taught(), 1.0 / RATE)
+    fresh.resume({name: value for name, value in state.items() if name != "held"})  # as before it was kept
+    fresh.resume(state | {"held": [0.5, 0.0, 2.0]})
+    resting = fresh.keep()
+    assert resting is not None
+    assert resting.held.tolist() == [0.5, 0.0, 2.0]
     fresh.resume(state)
     assert np.array_equal(fresh.parameters()[0], estimator.parameters()[0])
     again = fresh.keep()

@@ -4,7 +4,7 @@ A cause says which columns it moves and how far it usually moves them (its prior
 after how many looks it may be reported.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ class RobotKnowledge:
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
+    sizes: dict[int, Floats] = field(default_factory=dict)  # of each joint's friction, once they are asked for
 
     @property
     def carried(self) -> Floats:
@@ -53,7 +54,11 @@ class RobotKnowledge:
 
     def friction_columns(self, j: int, speeds: Floats) -> Floats:
         """Columns of joint j's friction at speeds (k,): half the difference of forth and back, (k, own)."""
-        return law_columns(self.model, j, speeds)
+        start, kept = self.model.law_of(j).start, self.model.at_speeds
+        now = speeds.tobytes(), start.tobytes()
+        if kept.get((j, len(speeds)), (None, None))[0] != now:
+            kept[j, len(speeds)] = now, law_columns(self.model, j, speeds)
+        return kept[j, len(speeds)][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +86,15 @@ class Prepared(NamedTuple):
     """A cause as it is fitted now."""
 
     cause: "Cause"
-    moves: Floats  # (columns, k)
     root: Floats  # (k, k) L of its prior L Lᵀ
     places: Integers | None  # (k,) of the columns, where each moves alone
+    together: Floats | None  # (columns, k) that it moves, where they do not
 
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
         """Columns, prior and places of a cause by what is known now."""
-        moves = cause.moves(known)
-        places = np.argmax(moves, axis=0)
-        alone = np.array_equal(moves, chosen(known, places))
-        root = np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64)
-        return cls(cause, moves, root, places if alone else None)
+        places = cause.places(known)
+        return cls(cause, cause.root(known), places, cause.moves(known) if places is None else None)
 
 
 class Cause:
@@ -103,13 +105,26 @@ class Cause:
     looks: int  # looks in a row that must say the same before it is reported
     rarity: float = 0.0  # nats that its evidence is less by, because it happens so much less often than the others
 
+    def places(self, known: RobotKnowledge) -> Integers | None:
+        """Columns that it moves, each alone, (k,); None where they move together."""
+        raise NotImplementedError
+
     def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""
-        raise NotImplementedError
+        places = self.places(known)
+        assert places is not None
+        found = np.zeros((known.columns.size, len(places)))
+        found[places, np.arange(len(places))] = 1.0
+        return found
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Covariance of its coefficients, (k, k)."""
         raise NotImplementedError
+
+    def root(self, known: RobotKnowledge) -> Floats:
+        """L of that, L Lᵀ; (k, k)."""
+        prior = self.prior(known)
+        return np.sqrt(prior) if len(prior) == 1 else np.asarray(np.linalg.cholesky(prior), np.float64)
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
@@ -130,10 +145,3 @@ class Cause:
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Sentence for a person."""
         raise NotImplementedError
-
-
-def chosen(known: RobotKnowledge, places: Integers) -> Floats:
-    """Columns that each move alone, (columns, k); places: (k,)."""
-    found = np.zeros((known.columns.size, len(places)))
-    found[places, np.arange(len(places))] = 1.0
-    return found

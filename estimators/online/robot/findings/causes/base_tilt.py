@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 
@@ -26,9 +27,9 @@ class BaseTilt(Cause):
     name: str = "base_tilt"
     looks: int = LOOKS
 
-    def moves(self, known: RobotKnowledge) -> Floats:
+    def places(self, known: RobotKnowledge) -> Integers:
         """Both axes."""
-        return chosen(known, np.arange(known.columns.tilts.start, known.columns.tilts.stop))
+        return np.arange(known.columns.tilts.start, known.columns.tilts.stop)
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """One deviation is TILT about each axis."""

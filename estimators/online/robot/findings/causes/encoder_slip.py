@@ -5,7 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
 #: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
@@ -22,9 +23,9 @@ class EncoderSlip(Cause):
     name: str = "encoder_slip"
     looks: int = LOOKS
 
-    def moves(self, known: RobotKnowledge) -> Floats:
+    def places(self, known: RobotKnowledge) -> Integers:
         """The joint's angle."""
-        return chosen(known, np.array([known.columns.slips.start + self.joints[0]]))
+        return np.array([known.columns.slips.start + self.joints[0]])
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """One deviation is SLIPS."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
@@ -21,6 +21,12 @@ def sizes(known: RobotKnowledge, j: int) -> Floats:
 
     Of a joint without any friction so far, as it never moved, what the model's prior lets a coefficient be.
     """
+    if j not in known.sizes:
+        known.sizes[j] = _sizes(known, j)
+    return known.sizes[j]
+
+
+def _sizes(known: RobotKnowledge, j: int) -> Floats:
     speeds = np.array([SPEEDS[1] * known.reach[j]])
     columns = np.abs(known.friction_columns(j, speeds)[0])
     place = known.friction_terms(j)
@@ -47,16 +53,16 @@ class JointFriction(Cause):
     looks: int = LOOKS
 
     def places(self, known: RobotKnowledge) -> Integers:
-        """Places in θ, joint by joint."""
+        """Coefficients of the laws, joint by joint."""
         return np.concatenate([known.friction_terms(j) for j in self.joints])
-
-    def moves(self, known: RobotKnowledge) -> Floats:
-        """Coefficients of the laws."""
-        return chosen(known, self.places(known))
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Each may change the friction by CHANGES."""
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
+
+    def root(self, known: RobotKnowledge) -> Floats:
+        """Of a diagonal."""
+        return np.diag(np.concatenate([CHANGES * sizes(known, j) for j in self.joints]))
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether friction brakes everywhere."""
@@ -77,14 +83,17 @@ class CommonFriction(Cause):
     name: str = "friction"
     looks: int = LOOKS
 
+    def places(self, known: RobotKnowledge) -> None:
+        """They move together."""
+
     def moves(self, known: RobotKnowledge) -> Floats:
         """One column for each kind of coefficient: all of that kind, as they are."""
-        kinds: dict[str, Floats] = {}
-        for j in self.joints:
-            for place in known.friction_terms(j):
-                kind = known.model.names[place].split(".")[0]
-                kinds.setdefault(kind, np.zeros(known.columns.size))[place] = known.theta[place]
-        return np.column_stack([one for one in kinds.values() if one.any()] or list(kinds.values()))
+        kinds = known.model.kinds
+        found = np.zeros((known.columns.size, len(kinds)))
+        for k, places in enumerate(kinds):
+            found[places, k] = known.theta[places]
+        there = found.any(axis=0)
+        return found[:, there] if there.any() else found
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Each kind may change by CHANGES of itself."""

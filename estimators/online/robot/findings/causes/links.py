@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.whole_robot import SPREAD
-from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a link from its model in the pullback metric: data sheets are some 15 % off.
@@ -23,9 +24,9 @@ class Links(Cause):
     name: str = "links"
     looks: int = LOOKS
 
-    def moves(self, known: RobotKnowledge) -> Floats:
+    def places(self, known: RobotKnowledge) -> Integers:
         """The base parameters."""
-        return chosen(known, np.arange(known.model.base))
+        return np.arange(known.model.base)
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """The prior of the robot's description, narrower."""

@@ -5,8 +5,9 @@ from typing import Final
 
 import numpy as np
 
+from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.carried import tool_prior
-from estimators.online.robot.findings.causes.base import DOUBT, GONE_BELOW, Cause, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, GONE_BELOW, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
 #: kg, argued: The least payload that is reported.
@@ -27,9 +28,9 @@ class PayloadCause(Cause):
     joints: tuple[int, ...] = ()
     looks: int = BRIEF
 
-    def moves(self, known: RobotKnowledge) -> Floats:
+    def places(self, known: RobotKnowledge) -> Integers:
         """The last link's ten parameters."""
-        return chosen(known, np.arange(known.columns.body.start, known.columns.body.stop))
+        return np.arange(known.columns.body.start, known.columns.body.stop)
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """The prior of a tool, by the pullback metric."""

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Axis, Floats
 
 #: rad (m), argued: Farther from the joint's zero than a turn nothing is at rest that is fastened to both of its links.
@@ -27,12 +27,8 @@ class Spring(Cause):
     rarity: float = RARITY
 
     def places(self, known: RobotKnowledge) -> Integers:
-        """Places of its two columns."""
-        return known.columns.spring(self.joints[0])[2:] if self.turns else known.columns.spring(self.joints[0])[:2]
-
-    def moves(self, known: RobotKnowledge) -> Floats:
         """The axis' angle and a constant; of what goes round its sine and cosine."""
-        return chosen(known, self.places(known))
+        return known.columns.spring(self.joints[0])[2:] if self.turns else known.columns.spring(self.joints[0])[:2]
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """At rest it pulls as hard as another zero may be, and a radian (metre) away as hard again."""

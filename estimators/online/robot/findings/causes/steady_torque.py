@@ -5,7 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
 #: looks, argued: Looks after which a steady torque is another zero: who pushes does so for less than ten seconds.
@@ -20,14 +21,14 @@ class Contact(Cause):
     name: str = "contact"
     looks: int = 1
 
-    def moves(self, known: RobotKnowledge) -> Floats:
+    def places(self, known: RobotKnowledge) -> Integers:
         """The joints' offsets."""
-        return chosen(known, np.array([known.offset_term(j) for j in self.joints]))
+        return np.array([known.offset_term(j) for j in self.joints])
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """The prior of the offsets in the model."""
-        places = [known.offset_term(j) for j in self.joints]
-        return np.diag(np.diag(known.prior)[places])
+        places = self.places(known)
+        return np.diag(known.prior[places, places])
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """Whether a push may have lasted so long; see Cause."""

@@ -5,7 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge, chosen
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a torque constant's change: magnets lose that much, and drives are replaced.
@@ -22,9 +23,9 @@ class TorqueConstant(Cause):
     name: str = "torque_constant"
     looks: int = LOOKS
 
-    def moves(self, known: RobotKnowledge) -> Floats:
+    def places(self, known: RobotKnowledge) -> Integers:
         """The joint's predicted torque."""
-        return chosen(known, np.array([known.columns.gains.start + self.joints[0]]))
+        return np.array([known.columns.gains.start + self.joints[0]])
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """One deviation is CHANGES."""
