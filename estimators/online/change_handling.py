@@ -160,10 +160,10 @@ class ChangeHandling:
         if not isinstance(asked, WindowRequest):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.windows.examine(asked, moment)
-            self._carry_out(self.parts.monitor.review(shown.evidence), shown)
+            examined = self.parts.nonlinear.relearning.windows.examine(asked, moment)
+            self._carry_out(self.parts.monitor.review(examined.evidence), examined)
 
-    def _carry_out(self, decision: Decision, shown: "ExaminedWindow | None") -> None:
+    def _carry_out(self, decision: Decision, examined: "ExaminedWindow | None") -> None:
         parts = self.parts
         if isinstance(decision, Recover):
             if decision.usual:
@@ -178,25 +178,25 @@ class ChangeHandling:
             return
         relearning, now = parts.nonlinear.relearning, parts.history.total
         if isinstance(decision, SearchEta):
-            relearning.search(decision, shown)
+            relearning.search(decision, examined)
             self.settle_refits()
         elif isinstance(decision, GiveUp):
             text = relearning.give_up(decision.first)
             parts.monitor.learnt(now)
             parts.fit.begin(now)
             self._recover(text, parts.history.span(decision.first))
-        elif shown is None:
+        elif examined is None:
             return
         elif isinstance(decision, Restore):
             parts.fit.begin(now)
-            self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
+            self._recover(relearning.restore(), parts.history.span(examined.evidence.first))
         elif isinstance(decision, LearnTheta):
-            text = relearning.learn_theta(*shown)
-            parts.monitor.learnt(now, shown.evidence.first)
+            text = relearning.learn_theta(*examined)
+            parts.monitor.learnt(now, examined.evidence.first)
             parts.fit.begin(now)
-            self._recover(text, parts.history.span(shown.evidence.first))
+            self._recover(text, parts.history.span(examined.evidence.first))
         elif isinstance(decision, Sharpen):
-            relearning.sharpen(*shown)
+            relearning.sharpen(*examined)
 
     def _recover(self, text: str, window: tuple[int, int] | None = None, kind: str = "recovered") -> None:
         """End a transient; window: of the new values, by default all since the change began; kind: of its event."""

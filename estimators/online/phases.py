@@ -22,7 +22,7 @@ from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.online import checkpoint
 from estimators.online.change_handling import ChangeHandling, PhasesState
-from estimators.online.judgement.standstill import Seen
+from estimators.online.judgement.standstill import MotionRange
 from estimators.online.judgement.validity import reason_to_restart
 from estimators.online.learning import Learning, RowLearner, learn_rows
 from estimators.online.parts import Parts
@@ -50,9 +50,9 @@ class Phases:
         """Present phase; at rest it stays normal."""
         return self.state.phase
 
-    def attach(self, formed: FormedRows, seen: Seen | None = None) -> RowLearner:
-        """Learn the rows that are written into `formed` from now on; seen: of a Standstill."""
-        self.learner = RowLearner(self.parts, formed, seen or Seen())
+    def attach(self, formed: FormedRows, motion_range: MotionRange | None = None) -> RowLearner:
+        """Learn the rows that are written into `formed` from now on; motion_range: of a Standstill."""
+        self.learner = RowLearner(self.parts, formed, motion_range or MotionRange())
         self.ready()
         return self.learner
 
@@ -67,7 +67,7 @@ class Phases:
             part = self.parts.loop.weighed(rows.part(slice(first, first + ROOM)))
             learning.formed.rows.write(part)
             learning.first, learning.count = 0, len(part.time)
-            learning.moving = self.parts.fit.active = len(part.motion) == len(part.time)
+            learning.has_motion = self.parts.fit.active = len(part.motion) == len(part.time)
             self.ready()
             stop = learn_rows(learning)
             while stop == ROOM_WANTED or (stop == TAUGHT and learning.first < learning.count):
@@ -87,7 +87,7 @@ class Phases:
             return
         if stop not in (REVIEW, TAUGHT):
             return
-        if state.gathers:
+        if state.hands_over:
             self._hand_over(state)
         if stop == REVIEW:
             self.review()
@@ -102,9 +102,9 @@ class Phases:
     def _hand_over(self, state: Learning) -> None:
         """Give rows that have just taught to a start, and to the directions that are not identifiable yet."""
         parts, phase = self.parts, self.state.phase
-        which = state.begun + np.flatnonzero(state.taught[state.begun : state.first])
+        which = state.first_new + np.flatnonzero(state.taught[state.first_new : state.first])
         part = state.rows.part(0, state.first).part(which)
-        if not state.moving:
+        if not state.has_motion:
             part = part._replace(motion=part.motion[:0])
         if parts.learner.unexcited.open:
             parts.learner.unexcited.add(part.phi, parts.learner.rls.noise)

@@ -112,11 +112,11 @@ class Relearning:
         text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
         self._log.say("transient", text, self._history.span(onset))
 
-    def search(self, decision: SearchEta, shown: ExaminedWindow | None) -> None:
+    def search(self, decision: SearchEta, examined: ExaminedWindow | None) -> None:
         """Start a refit, and report a drift if that is the cause."""
         purpose, first, which, drifted = decision
-        if drifted and shown is not None:
-            names, step = self._eta.block.nonlinear, shown.evidence.step
+        if drifted and examined is not None:
+            names, step = self._eta.block.nonlinear, examined.evidence.step
             words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in drifted)
             self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
         self._refits.ask(purpose, first, self._learner.rls.noise, self.windows.before(which))
