@@ -1,10 +1,15 @@
 """One compiled pass over the readings of a turn: sorts them by joint, then advances each joint until it stops.
 
-In most turns a joint makes an update that says what the last one said, with other numbers, and nothing is to be
-decided. Then the pass does all that is to be done but the update itself.
+A turn is one round of the core's loop: the new readings of all joints are processed. A joint stops where Python has to
+act, and the pass returns for each joint which task that is.
 
-A replay has its readings beforehand, and hands over those of many turns. The pass goes through them until a turn in
-which anything is to be decided for a joint; what follows that turn is the same as if each had come alone.
+Most turns are uneventful: nothing is to be decided for the joint, and if an update is due, it says what the last one
+said, with other numbers. In such a turn the pass also does what Python would do around it: it gives the samples to
+their followers, lets the validators look at the frames, and foresees when the next update is due. Only the update
+itself is made in Python.
+
+A replay has all its readings from the start, and hands over those of many turns. The pass goes through them until a
+turn in which a joint has a task; what follows that turn is the same as if each turn had come alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,18 +25,18 @@ from daq.core.next_due import NextDue, foresee
 from drivers.reading import words
 from estimators.conditioning.stop import DONE, DRAIN, INTERVAL, REVIEW
 from estimators.numerics.jit import inline, kernel
-from estimators.online.joint_pass import EstimatorState, JointPassState, advance_readings, pass_on
+from estimators.online.joint_pass import EstimatorState, JointPassState, advance_readings, run_pass
 from estimators.online.reporting.report import is_sound
 from estimators.plausibility.signals.watch import WatchesState, any_is_full, look, look_at_full
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Function, Layout, Vector
 
-# what is left to be done in Python for a joint
+# tasks: what Python has to do for a joint after the pass
 NOTHING: Final = 0
-UPDATE: Final = 1  # that says what the last one did
-DECISION: Final = 2
-REVIEWED: Final = 3  # a decision that takes as long as a dozen other joints
+REPEATED_UPDATE: Final = 1  # make an update that says what the last one said, with new numbers
+DECISION: Final = 2  # handle the stop of the joint
+LONG_DECISION: Final = 3  # the same, where it is a review: it takes as long as a dozen other joints
 
 
 class Readings(NamedTuple):
@@ -42,35 +47,36 @@ class Readings(NamedTuple):
     columns: NDArray[np.int32]  # (readings,) of the joint's samples
 
 
-NONE: Final = Readings(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32))
+NO_READINGS: Final = Readings(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32))
 
 
-class BesideState(Layout):
-    """What a turn of one joint needs beside the pass where nothing is to be decided."""
+class UneventfulTurn(Layout):
+    """What the pass needs to finish a turn of one joint without Python, where nothing is to be decided."""
 
     followers: FollowersState
     rows: RowsState
     due: NextDue
     watches: WatchesState
-    last: int = 0  # ns, of the last sample that was given to the followers in this turn; 0: none
-    attended: bool = True  # whether Python has to see every turn
-    # an update says the same as the last one, …
-    repeats: bool = False  # … if it may
-    resting: bool = False  # … while the joint rests as it did then
-    changes: int = 0  # … and so many states have changed
-    summary_due: int = 0  # ns, … before this sample, with which a summary is due
-    comparison_due: int = 0  # ns, … and before this row, which is compared
-    doubted: bool = False  # whether it gives reasons against its values, …
-    judged: Vector  # … which hold while these are the values that were judged last
+    last_sample: int = 0  # ns, of the last sample that was given to the followers in this turn; 0: none
+    needs_python: bool = True  # whether every turn has to be seen in Python
+    # The next update says what the last one said, if …
+    may_repeat: bool = False  # … nothing has been decided since
+    last_resting: bool = False  # … the joint rests, or moves, as it did then
+    last_changes: int = 0  # … the states of its values have changed as often as they had then
+    summary_due: int = 0  # ns, … its sample is older than this one, with which a summary is due
+    comparison_due: int = 0  # ns, … its row is older than this one, which is compared with the baseline
+    last_doubted: bool = False  # … and, where the last one gave reasons to doubt its values, …
+    last_judged: Vector  # … the values that were judged last are still these
 
 
 class RobotState(Layout):
     """The state of all joints of one robot, for the compiled pass."""
 
-    joints: tuple[JointPassState, ...]  # in the sorter's order, as the next
-    beside: tuple[BesideState, ...]
-    advance: Function  # called by address: otherwise it would be compiled into this kernel once more, as the next
-    look: Function
+    joints: tuple[JointPassState, ...]  # in the sorter's order
+    uneventful: tuple[UneventfulTurn, ...]  # in the same order
+    # both are called by address: otherwise they would be compiled into this kernel once more
+    advance: Function  # takes readings of one joint up to its next stop
+    look: Function  # lets the validators of one joint look at its frames
     present: int = 0  # joints that have readings in a turn
     latest: int = 0  # ns, last reading of all turns
 
@@ -78,18 +84,18 @@ class RobotState(Layout):
 class BatchPass:
     """Runs the pass for the joints of one robot."""
 
-    def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], beside: Sequence[BesideState]) -> None:
-        """joints, beside: in the sorter's order."""
+    def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], uneventful: Sequence[UneventfulTurn]) -> None:
+        """joints, uneventful: in the sorter's order."""
         self._sorter = sorter
         self._robot = RobotState(
-            joints=tuple(joints), beside=tuple(beside), advance=advance_readings, look=look_at_full
+            joints=tuple(joints), uneventful=tuple(uneventful), advance=advance_readings, look=look_at_full
         )
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, int, Readings]]:
-        """Run the pass; yields of every joint that has some its number, what is left to be done, and the readings where
-        that is a decision; joints that stopped for a review last.
+        """Run the pass over the readings of one turn.
 
-        late: make only the last update of each joint.
+        Yields of every joint that has readings: its number, its task, and its readings where the task is a decision.
+        Joints with a long decision come last. late: of several updates of a joint only the last is made.
         """
         count, rows, sorter = len(readings), words(readings), self._sorter
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
@@ -97,19 +103,20 @@ class BatchPass:
             rows, rows.view(np.float64), sorter.joint, sorter.column, sorter.places, times, values, columns, late,
             self._robot,
         )  # fmt: skip
-        for index, start, end, left in self._places(present):
-            if left < DECISION:
-                yield index, left, NONE
+        for index, start, end, task in self._places(present):
+            if task < DECISION:
+                yield index, task, NO_READINGS
             else:
-                yield index, left, Readings(times[start:end], values[start:end], columns[start:end])
+                yield index, task, Readings(times[start:end], values[start:end], columns[start:end])
 
     def through_turns(
         self, readings: NDArray[np.void], ends: NDArray[np.int64], silence_due: Callable[[], int]
     ) -> Iterator[tuple[int, int, list[tuple[int, int, Readings]]]]:
-        """Run the pass over turns; yields those in which anything is to be decided: turn, ns of the last reading so
-        far, and of the joints concerned what `through` yields.
+        """Run the pass over the readings of many turns.
 
-        ends: (turns,) number of the reading behind each; silence_due: ns from which silences are looked for.
+        Yields of every turn in which a joint has a task: the turn's number, the time of the last reading so far (ns),
+        and of each joint with a task what `through` yields. ends: (turns,) number of the reading behind each turn;
+        silence_due: ns from which silent joints are looked for: a turn that reaches it is yielded in any case.
         """
         count, rows, sorter, robot = len(readings), words(readings), self._sorter, self._robot
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
@@ -121,97 +128,96 @@ class BatchPass:
             )  # fmt: skip
             if turn < len(ends):
                 stopped = [
-                    (index, left, Readings(times[start:end], values[start:end], columns[start:end]))
-                    for index, start, end, left in self._places(robot.present)
-                    if left != NOTHING
+                    (index, task, Readings(times[start:end], values[start:end], columns[start:end]))
+                    for index, start, end, task in self._places(robot.present)
+                    if task != NOTHING
                 ]
                 yield turn, robot.latest, stopped
             turn += 1
 
     def _places(self, present: int) -> list[list[int]]:
-        """Joint, first reading, the one behind its last, what is left to be done; joints that stopped for a review
-        last."""
-        return sorted(self._sorter.places[:present].tolist(), key=_is_reviewed)
+        """Of each joint: its number, its first reading, the one behind its last, its task; long decisions last."""
+        return sorted(self._sorter.places[:present].tolist(), key=_takes_long)
 
 
-def _is_reviewed(place: list[int]) -> bool:
-    return place[3] == REVIEWED
+def _takes_long(place: list[int]) -> bool:
+    return place[3] == LONG_DECISION
 
 
 @inline
-def _repeats(state: EstimatorState, beside: BesideState) -> bool:
-    """Whether the update that is due says what the last one did, and nothing else is due with it."""
-    if not beside.repeats or state.resting != beside.resting:
+def _may_repeat_update(state: EstimatorState, uneventful: UneventfulTurn) -> bool:
+    """Whether the update that is due says what the last one said, and nothing else is due with it."""
+    if not uneventful.may_repeat or state.resting != uneventful.last_resting:
         return False
-    if beside.doubted:
+    if uneventful.last_doubted:
         if not is_sound(state.report):
             return False
-        for i in range(len(beside.judged)):
-            if beside.judged[i] != state.report.judged.values[i]:
+        for i in range(len(uneventful.last_judged)):
+            if uneventful.last_judged[i] != state.report.judged.values[i]:
                 return False
     elif not state.certain:
         return False
-    if state.report.judged.changes != beside.changes:
+    if state.report.judged.changes != uneventful.last_changes:
         return False
     for channel in range(len(state.preprocessing.ranges.reported)):
         if state.preprocessing.ranges.reported[channel] > 0:  # its values are wrong: that is said
             return False
-    return state.intervals.tick < beside.summary_due and 0 < state.learning.time < beside.comparison_due
+    return state.intervals.tick < uneventful.summary_due and 0 < state.learning.time < uneventful.comparison_due
 
 
 @inline
-def _follow(joint: JointPassState, beside: BesideState) -> bool:
-    """Give samples that the last pass has aligned to the followers; returns whether they took them."""
+def _feed_followers(joint: JointPassState, uneventful: UneventfulTurn) -> bool:
+    """Give the samples that the pass has just aligned to what follows them; returns whether they were taken."""
     state = joint.estimator
     if not joint.aligned:
         return True
-    if not follow_on(state.ticks, state.samples, state.count, beside.followers):
+    if not follow_on(state.ticks, state.samples, state.count, uneventful.followers):
         return False
     joint.aligned = False
     if state.count > 0:
-        beside.last = state.ticks[state.count - 1]
+        uneventful.last_sample = state.ticks[state.count - 1]
     return True
 
 
 @inline
-def _take(
+def _advance_joint(
     times: Nanoseconds,
     values: Floats,
     columns: NDArray[np.int32],
     joint: JointPassState,
-    beside: BesideState,
+    uneventful: UneventfulTurn,
     robot: RobotState,
 ) -> int:
-    """Run the pass over the readings of a joint, and past looks at its frames that have nothing to say.
+    """Run the pass over the readings of one joint; go on where the validators look at its frames and find nothing.
 
-    Returns what is left to be done; where that is no decision, all else has been done that a turn needs.
+    Returns the task for Python. Where that is no decision, everything else that a turn needs has been done.
     """
     state = joint.estimator
-    joint.taken, beside.last = 0, 0
-    pass_on(robot.advance, times, values, columns, joint)
+    joint.taken, uneventful.last_sample = 0, 0
+    run_pass(robot.advance, times, values, columns, joint)
     if state.stop == REVIEW:
-        return REVIEWED
-    if beside.attended:
+        return LONG_DECISION
+    if uneventful.needs_python:
         return DECISION
-    note_rows(joint.arrival, state.preprocessing.former.newest, state.preprocessing.clipped, beside.rows)
+    note_rows(joint.arrival, state.preprocessing.former.newest, state.preprocessing.clipped, uneventful.rows)
     while (state.stop == DRAIN or state.stop == DONE) and not joint.full and any_is_full(joint.aligner):
-        if not _follow(joint, beside):
+        if not _feed_followers(joint, uneventful):
             return DECISION
-        look(robot.look, joint.aligner, beside.watches)
-        if beside.watches.speaks:
+        look(robot.look, joint.aligner, uneventful.watches)
+        if uneventful.watches.speaks:
             return DECISION
-        beside.watches.looked = False
+        uneventful.watches.looked = False
         if state.stop == DONE:
             break
-        pass_on(robot.advance, times, values, columns, joint)
+        run_pass(robot.advance, times, values, columns, joint)
     if state.stop == REVIEW:
-        return REVIEWED
-    if state.stop != DONE and (state.stop != INTERVAL or state.more or not _repeats(state, beside)):
+        return LONG_DECISION
+    if state.stop != DONE and (state.stop != INTERVAL or state.more or not _may_repeat_update(state, uneventful)):
         return DECISION
-    if not _follow(joint, beside):
+    if not _feed_followers(joint, uneventful):
         return DECISION
-    foresee(beside.last, joint, beside.due)
-    return NOTHING if state.stop == DONE else UPDATE
+    foresee(uneventful.last_sample, joint, uneventful.due)
+    return NOTHING if state.stop == DONE else REPEATED_UPDATE
 
 
 @kernel(
@@ -232,14 +238,19 @@ def _through(
     late: bool,
     robot: RobotState,
 ) -> int:
-    """Sort the readings and advance each joint to its first stop; returns how many joints have readings."""
+    """Sort the readings of a turn and advance each joint to its first stop; returns how many joints have readings.
+
+    The task of each goes into the last column of `places`, see daq.core.align.sort.
+    """
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
         start, end = places[at, 1], places[at, 2]
         joint = robot.joints[places[at, 0]]
         joint.estimator.late = late
-        beside = robot.beside[places[at, 0]]
-        places[at, 3] = _take(times[start:end], values[start:end], columns[start:end], joint, beside, robot)
+        uneventful = robot.uneventful[places[at, 0]]
+        places[at, 3] = _advance_joint(
+            times[start:end], values[start:end], columns[start:end], joint, uneventful, robot
+        )
     return int(present)
 
 
@@ -263,22 +274,25 @@ def _through_turns(
     silence_due: int,
     robot: RobotState,
 ) -> int:
-    """Take turns from the first on up to one in which anything is to be decided; returns its number."""
+    """Take turns from the first on, up to one in which a joint has a task; returns that turn's number.
+
+    ends: (turns,) number of the reading behind each turn. Readings are sorted as in daq.core.align.sort.
+    """
     start = ends[first - 1] if first > 0 else 0
     for turn in range(first, len(ends)):
         end = ends[turn]
         robot.latest = max(robot.latest, rows[end - 1, 0])
         robot.present = sort(rows[start:end], reals[start:end], joints, wanted, places, times, values, columns)
-        goes_on = robot.latest < silence_due
+        no_task = robot.latest < silence_due
         for at in range(robot.present):
             begin, behind = places[at, 1], places[at, 2]
-            joint, beside = robot.joints[places[at, 0]], robot.beside[places[at, 0]]
+            joint, uneventful = robot.joints[places[at, 0]], robot.uneventful[places[at, 0]]
             joint.estimator.late = False
-            places[at, 3] = _take(
-                times[begin:behind], values[begin:behind], columns[begin:behind], joint, beside, robot
+            places[at, 3] = _advance_joint(
+                times[begin:behind], values[begin:behind], columns[begin:behind], joint, uneventful, robot
             )
-            goes_on = goes_on and places[at, 3] == NOTHING
-        if not goes_on:
+            no_task = no_task and places[at, 3] == NOTHING
+        if not no_task:
             return turn
         start = end
     return len(ends)

@@ -138,9 +138,9 @@ class Checkpoints:
             return
         joints = pipeline.joints
         states: list[tuple[str, Callable[[], Any]]] = [(joint.name, joint.estimator.keep) for joint in joints]
-        states += [(name, play.keep) for joint in joints for name, play in joint.plays.items()]
+        states += [(name, extra.keep) for joint in joints for name, extra in joint.extra_pipelines.items()]
         states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
-        states += [(one.name, one.keep) for one in pipeline.of_all_joints]
+        states += [(one.name, one.keep) for one in pipeline.shared_pipelines]
         if pipeline.robot is not None:
             states.append((change_state_name(ROBOT), pipeline.robot.keep_changes))
         self._due = now + EVERY / len(states)

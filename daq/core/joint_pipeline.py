@@ -1,4 +1,9 @@
-"""The pipeline of one joint: aligns readings, estimates, publishes at the end of each interval, notices silence."""
+"""The pipeline of one joint: what follows its readings, from the estimator's stops to the messages about it.
+
+Readings are aligned and learnt in a compiled pass (estimators/online/joint_pass.py), which stops where Python has to
+act. Here each stop is handled: estimates are published at the end of each interval, samples go to what follows them,
+frames are looked at by validators, and a silent joint is reported.
+"""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -10,7 +15,7 @@ from numpy.typing import NDArray
 
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
-from daq.core.batch_pass import DECISION, UPDATE, BesideState, Readings
+from daq.core.batch_pass import DECISION, REPEATED_UPDATE, Readings, UneventfulTurn
 from daq.core.changes.drift import Comparison
 from daq.core.followers.joint_silence import STALE_EVERY, JointSilence
 from daq.core.followers.joint_summary import JointSummary
@@ -23,7 +28,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.online.joint import JointEstimator, Words
+from estimators.online.joint import JointEstimator, UpdateWords
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
@@ -50,7 +55,7 @@ class JointPipeline:
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
         runs the plausibility look of a start; listened: somebody wants every update, see Pipeline; place: of
-        the joint among all, from 0 to 1, so that what takes long does not come due for all at once."""
+        the joint among all, from 0 to 1, so that what takes long does not fall due for all joints at once."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks, place)
         self.estimator = self._build()
@@ -60,7 +65,7 @@ class JointPipeline:
         aligner = self.aligner.resampler.aligner
         signals, limit = self.aligner.signals, clipped_from(joint.saturation)
         self._watch = SignalWatch(aligner, channels, signals, limit, 1.0 - place)
-        self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
+        self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used; empty where they are
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.updates = 0
         self._publication, self._listened = publication, listened
@@ -71,27 +76,30 @@ class JointPipeline:
         self._period = round(1e9 / joint.rate)
         self.silence = JointSilence(joint, channels)
         self._connect_aligner()
-        self.state = JointPassState(aligner=aligner, estimator=self.estimator.state, seen=self.silence.seen)
+        self.state = JointPassState(
+            aligner=aligner, estimator=self.estimator.state, last_arrivals=self.silence.last_arrivals
+        )
         self._connect_gear()
         self._last_update = 0  # ns
-        self._last_words: Words | None = None  # of the last update; None where a new form is needed
+        self._last_words: UpdateWords | None = None  # of the last update; None where a new form is needed
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, channels, publication, self.comparison.records)
-        played = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))
-        self.plays = {name + ending: one for ending, one in played if one is not None}  # by the names of their states
+        extra = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))
+        # by the names under which a checkpoint keeps them
+        self.extra_pipelines = {name + ending: one for ending, one in extra if one is not None}
         self._unit = joint.model.unit()
-        self._was_valid = False  # whether it has been valid
+        self._was_valid = False  # whether any estimate so far was valid
         self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
-        self.beside = BesideState(
+        self.uneventful = UneventfulTurn(
             followers=self.followers.state,
             rows=self.silence.rows,
             due=next_due_of(joint.rate, joint.stale),
             watches=self._watch.state,
-            judged=np.zeros(len(self.estimator.phases.parts.names)),
+            last_judged=np.zeros(len(self.estimator.phases.parts.names)),
         )
         self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
@@ -108,18 +116,21 @@ class JointPipeline:
 
         epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: publish only the last interval.
         """
-        self.state.taken, self.state.estimator.late, self.beside.last = 0, late, 0
+        self.state.taken, self.state.estimator.late, self.uneventful.last_sample = 0, late, 0
         readings = Readings(times, values, columns)
         advance_readings(*readings, self.state)
         return self.handle_stops(readings, epoch, now)
 
-    def finish_turn(self, left: int, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Do what a pass over these readings has left to be done (see batch_pass.py); returns the messages."""
-        if left >= DECISION:
+    def finish_turn(self, task: int, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """Carry out the task that the pass of a turn gives (see batch_pass.py); returns the messages.
+
+        readings: those of the turn, where the task is a decision; epoch, now: as of `absorb`.
+        """
+        if task >= DECISION:
             messages = self.handle_stops(readings, epoch, now)
         else:
-            messages = self._repeat_update(epoch, now) if left == UPDATE else []
-        due = self.beside.due
+            messages = self._repeat_update(epoch, now) if task == REPEATED_UPDATE else []
+        due = self.uneventful.due
         self.due, self.review_due = due.update, due.review
         return messages
 
@@ -134,7 +145,7 @@ class JointPipeline:
         self.silence.note_rows(arrival, bool(self.refused), self.estimator)
         if self.silence.recovers(arrival, self.estimator):
             messages.append(self._publication.event("recovered", "data again", (arrival + epoch) / 1e9))
-        before, last, skipped = 0, self.beside.last, None
+        before, last, skipped = 0, self.uneventful.last_sample, None
         while True:
             stop = state.stop
             if joint.aligned:
@@ -143,9 +154,9 @@ class JointPipeline:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
             if stop == REVIEW:  # after which an update may say something else
-                self._intervals.quiet = 0
+                self._intervals.no_update_before = 0
             if stop not in (INTERVAL, DONE, DRAIN):
-                self.beside.repeats = False
+                self.uneventful.may_repeat = False
             if stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
@@ -165,58 +176,59 @@ class JointPipeline:
         if self.followers.diagnosed:
             self.followers.diagnosed = False
             messages += self.comparison.diagnose(self._unit, epoch, (arrival + epoch) / 1e9)
-        foresee_next(last, joint, self.beside.due)
-        self._attend()
+        foresee_next(last, joint, self.uneventful.due)
+        self._prepare_next_turn()
         return messages
 
-    def _attend(self) -> None:
-        """Tell the pass whether every turn has to be seen in Python, and what is to be done in those that have not."""
-        beside = self.beside
-        if beside.attended or not beside.repeats:
+    def _prepare_next_turn(self) -> None:
+        """Tell the pass whether the next turns have to be seen in Python, and what it needs to finish the others."""
+        uneventful = self.uneventful
+        if uneventful.needs_python or not uneventful.may_repeat:
             self._note_words()
         step = self.estimator.step_of(self.followers.use.position)
         given, lacks = self.followers.prepare(step, self._was_valid), self.faults or self.silence.stale
-        beside.attended = given or bool(lacks) or self.estimator.attends
+        uneventful.needs_python = given or bool(lacks) or self.estimator.needs_every_sample
 
     def _note_words(self) -> None:
-        """Note until when an update says what the last one did, if nothing is decided before."""
-        beside = self.beside
+        """Tell the pass until when an update says what the last one said, if nothing is decided before."""
+        uneventful = self.uneventful
         words = self._last_words
-        beside.repeats = self._listened and words is not None and self.estimator.says(words)
-        if words is not None and beside.repeats:
-            beside.resting, beside.changes, beside.doubted = words.resting, words.changes, bool(words.reasons)
-            beside.judged[:] = self.estimator.phases.parts.validity.state.values
-            beside.summary_due = self._summary.next_due
+        uneventful.may_repeat = self._listened and words is not None and self.estimator.would_say_again(words)
+        if words is not None and uneventful.may_repeat:
+            uneventful.last_resting, uneventful.last_changes = words.resting, words.changes
+            uneventful.last_doubted = bool(words.reasons)
+            uneventful.last_judged[:] = self.estimator.phases.parts.validity.state.values
+            uneventful.summary_due = self._summary.next_due
             time = self.estimator.phases.report.time
-            beside.comparison_due = self.comparison.next_due(time) if self._compares(words) else NEVER
+            uneventful.comparison_due = self.comparison.next_due(time) if self._compares(words) else NEVER
 
-    def _compares(self, words: Words | None) -> bool:
-        """Whether an update with these words is compared with a baseline: not one whose values are doubted; but the
-        gear's are compared nonetheless."""
+    def _compares(self, words: UpdateWords | None) -> bool:
+        """Whether an update with these words is compared with a baseline: not where there are reasons to doubt its
+        values, unless the joint has a gear, whose own values are compared in any case."""
         return self.gear is not None or (words is not None and not words.reasons)
 
     def _see_next_turn(self) -> None:
-        """Something has changed that no row says: the next turn is seen in Python, with an update."""
-        self._intervals.quiet, self.beside.attended = 0, True
+        """Have the next turn seen in Python, with an update: something has changed that no row of the joint shows."""
+        self._intervals.no_update_before, self.uneventful.needs_python = 0, True
 
     def watch_channels(self, wanted: bool) -> None:
         """Keep raw samples for a person from here on, or no longer."""
         self.followers.watch_channels(wanted)
-        self.beside.attended = self.beside.attended or wanted
+        self.uneventful.needs_python = self.uneventful.needs_python or wanted
 
     def _feed_followers(self, state: EstimatorState) -> int:
-        """Give the aligned samples to those that follow them; returns the time of the last one (ns), 0: none."""
+        """Give the aligned samples to what follows them; returns the time of the last one (ns), 0: none."""
         step = self.estimator.step_of(self.followers.use.position)
         return self.followers.absorb(state.ticks, state.samples, state.count, step, self._was_valid)
 
     def _repeat_update(self, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """The update of an interval whose words are those of the last one."""
+        """The messages of an update that says what the last one said, with new numbers."""
         joint, state = self.state, self.state.estimator
         if self._publication.formed:
             return self._fill_form(state.learning.time, joint.arrival, epoch, now)
         self.estimator.answer(state.next)
         messages = self._publish_interval(state.intervals.tick, joint.arrival, epoch, now)
-        self._attend()
+        self._prepare_next_turn()
         return messages
 
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
@@ -231,20 +243,23 @@ class JointPipeline:
             messages += self._fill_form(time, arrival, epoch, now)
         else:
             messages += self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
-        self._last_words, self.beside.repeats = words, False  # how long they hold is noted anew
-        if not self._listened and not self.plays:
-            self._intervals.quiet = self._quiet_until()
-        return messages + [message for one in self.plays.values() for message in one.messages_due(epoch)]
+        self._last_words, self.uneventful.may_repeat = words, False  # how long they hold is noted anew
+        if not self._listened and not self.extra_pipelines:
+            self._intervals.no_update_before = self._no_update_before()
+        return messages + [message for one in self.extra_pipelines.values() for message in one.messages_due(epoch)]
 
-    def _quiet_until(self) -> int:
-        """Time of the rows (ns) before which, and before a review, no update would change anything but be heard."""
+    def _no_update_before(self) -> int:
+        """Time of the row (ns) before which no update changes what is compared or judged later, unless a review comes.
+
+        Where nobody listens, none is made before it.
+        """
         phases = self.estimator.phases
         if phases.phase is not Phase.NORMAL:
             return NEVER
         return self.comparison.next_due(phases.report.time) if self._was_valid and self.estimator.settled else 0
 
     def _fill_form(self, time: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """An update with the texts of the last one and new numbers. time: ns, of the last row."""
+        """The messages of an update with the texts of the last one and new numbers. time: ns, of the last row."""
         numbers, measured, predicted = self.estimator.phases.report.numbers()
         self.updates, self._last_update = self.updates + 1, now()
         times = (time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
@@ -263,7 +278,7 @@ class JointPipeline:
         silence.look(now, self.estimator)
         if not silence.missing:
             return []
-        self.beside.attended = True
+        self.uneventful.needs_python = True
         messages: list[Message] = []
         if not silence.stale:
             silence.stale = True
@@ -282,7 +297,7 @@ class JointPipeline:
             raise
 
     def _look_at_frames(self, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Let the validators look at frames before anything is made of them; returns what is to be said of it."""
+        """Let the validators look at frames before they are used; returns the messages about what they find."""
         arrival, reasons = self._watch.look()
         messages = self._events(epoch, arrival)
         if bool(reasons) != bool(self.refused):
@@ -297,7 +312,7 @@ class JointPipeline:
         return messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now())
 
     def _present_state(self, before: EstimatorState) -> EstimatorState:
-        """The estimator's state, which may have begun anew: where it stands in the readings is as before."""
+        """The estimator's state; where the estimator has begun anew, the pass goes on where it was in the readings."""
         state = self.state.estimator
         if state is not before:
             state.stop, state.late = before.stop, before.late
@@ -342,9 +357,11 @@ class JointPipeline:
         return self.comparison.acknowledge(timestamp)
 
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
+        """The messages of an update with this estimate. tick: ns, of its sample; arrival: of the last reading; now:
+        monotonic ns; epoch: ns to add to get Unix time."""
         self.updates += 1
         self._last_update = now
-        self._last_words, self.beside.repeats = None, False
+        self._last_words, self.uneventful.may_repeat = None, False
         self._was_valid = self._was_valid or estimate.status is Status.VALID
         if self.silence.missing:
             estimate = self.silence.faulted(estimate, self.estimator.mistakes)
@@ -361,7 +378,10 @@ class JointPipeline:
         ]
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
-        """The estimator's events; `resumed` gets the time of the first rows, not that at which the old core ended."""
+        """The messages of the estimator's events since the last call.
+
+        `resumed` gets the time of the first rows, not that at which the core before the restart ended.
+        """
         messages = list[Message]()
         for event in self.estimator.events():
             time = arrival if event.kind == "resumed" else event.time

@@ -8,8 +8,8 @@ In each turn of its loop the core process (daq/core/process.py) hands all new re
    end of a block of rows. It then stops for this joint and says why; the other joints go on.
 3. `JointPipeline.handle_stops` does in Python what the stop asks for, and starts the same pass again where it stopped,
    until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
-   once a second the drift against the baseline. Where nothing is to be decided, `repeat_update` publishes both with
-   the words of the last ones.
+   once a second the drift against the baseline. Where nothing is to be decided, it publishes both again with new
+   numbers and the words of the last ones.
 4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion), `ClearancePipeline` (a joint with
    proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as one robot: residual torque, contact,
    payload) and `MechanismPipeline` (the drives of a mechanism with loops: residual torque, constraint forces), which
@@ -31,7 +31,7 @@ from daq.config.load import digest
 from daq.config.routes import routes
 from daq.config.sections import Config, JointSection
 from daq.core.align import Sorter
-from daq.core.batch_pass import REVIEWED, BatchPass
+from daq.core.batch_pass import LONG_DECISION, BatchPass
 from daq.core.changes.change_records import ChangeRecords, change_state_name
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import Baseline
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from daq.core.robot_pipeline import RobotPipeline
 
 
-#: ns, tuned: Time between the groups of joints whose updates are due together; 7 and 28 joints in `bench scale`
-#: (decision 011).
-TOGETHER: Final = 10_000_000
-#: ns, argued: Room for a review, or for the updates of a group: what they take, and some delay.
-ROOM: Final = 2_000_000
-#: messages, argued: Those of four joints: to wake ZeroMQ's thread costs more than to send them, and four joints are
-#: done within the time that it takes to wake.
-SENT_TOGETHER: Final = 8
+#: ns, tuned: Time from one group of joints, whose updates are due together, to the next group; 7 and 28 joints in
+#: `bench scale` (decision 011).
+GROUP_INTERVAL: Final = 10_000_000
+#: ns, argued: Time kept free for a review, or for the updates of a group: what they take, and some delay.
+REVIEW_TIME: Final = 2_000_000
+#: messages, argued: Messages that are sent at once, those of four joints: to wake ZeroMQ's thread costs more than to
+#: send them, and four joints are done within the time that it takes to wake.
+MESSAGES_PER_SEND: Final = 8
 
 
 class Pipeline:
@@ -70,9 +70,9 @@ class Pipeline:
         only: Sequence[str] | None = None,
     ) -> None:
         """boot: number of this start of the core; executor and looks: run the refits and the plausibility looks.
-        Without them they run inline, so that a replay is reproducible. listened: all updates are made; else of a joint
-        that is in normal mode only one in a second, from which everything else follows as from all of them. only: the
-        joints of which readings are taken, all where left out."""
+        Without them they run inline, so that a replay is reproducible. listened: all updates are made; otherwise a
+        joint in normal mode makes only one in a second, and everything else comes out as if it had made all of them.
+        only: the joints of which readings are taken, all where it is omitted."""
         interval = round(1e9 / config.publish.rate)
         self.joints = [
             JointPipeline(
@@ -89,25 +89,26 @@ class Pipeline:
             for index, (name, joint) in enumerate(config.joints.items())
             if only is None or name in only
         ]
-        # (joints,) ns, arrival time from which the next update of each can be made: earlier readings may wait
+        # (joints,) ns: of each, the arrival time from which its next update can be made; readings before it may wait
         self.due: Nanoseconds = np.zeros(len(self.joints), np.int64)
         names = [joint.name for joint in self.joints]
         columns = {joint.name: joint.estimator.channels for joint in self.joints}
         self._pass = BatchPass(
             Sorter(routes(config), names, columns),
             [joint.state for joint in self.joints],
-            [joint.beside for joint in self.joints],
+            [joint.uneventful for joint in self.joints],
         )
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         records = {one.name: one.comparison.records for one in self.joints if one.comparison.records is not None}
         self.robot = _robot_pipeline(config, boot, interval, executor, records)
         self.mechanism = _mechanism_pipeline(config, boot, interval)
-        self.of_all_joints = [one for one in (self.robot, self.mechanism) if one is not None]
+        # those that take the samples of all joints
+        self.shared_pipelines = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
-            taken = [one.rows_of(joint.name) for one in self.of_all_joints]
-            joint.followers.state.together = tuple(one for one in taken if one is not None)
+            wanted = [one.rows_of(joint.name) for one in self.shared_pipelines]
+            joint.followers.state.shared_rows = tuple(one for one in wanted if one is not None)
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
-        self._turn = 0  # index of the joint that is inspected next
+        self._inspected_next = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
     @property
@@ -128,34 +129,34 @@ class Pipeline:
     def absorb_each_joint(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
-        """Take a batch as `absorb` does, but yield messages as soon as there are some of several joints.
+        """Take a batch as `absorb` does, but yield messages as soon as there are those of several joints.
 
-        None waits for a review, which takes as long as a dozen other joints.
+        No message waits for the review of another joint, which takes as long as a dozen joints without one.
         """
         made: list[Message] = []
-        for index, left, its_readings in self._pass.through(readings, late):
+        for index, task, its_readings in self._pass.through(readings, late):
             joint = self.joints[index]
-            if len(made) >= SENT_TOGETHER or (made and left == REVIEWED):
+            if len(made) >= MESSAGES_PER_SEND or (made and task == LONG_DECISION):
                 yield made
                 made = []
-            made += joint.finish_turn(left, its_readings, epoch, now)
+            made += joint.finish_turn(task, its_readings, epoch, now)
             self.due[index] = joint.due
         if made:
             yield made
         self._bring_reviews_forward(int(readings["time"][-1]))
-        for pipeline in self.of_all_joints:
+        for pipeline in self.shared_pipelines:
             yield pipeline.messages_due(epoch)
 
     def absorb_turns(self, readings: NDArray[np.void], ends: NDArray[np.int64]) -> Iterator[list[Message]]:
-        """Take the readings of many turns of a replay, and look for silences behind each; yields the messages of each.
+        """Take the readings of many turns of a replay; yields the messages of each turn, and of silent joints after it.
 
-        ends: (turns,) number of the reading behind each. Only for joints that nothing knows together.
+        ends: (turns,) number of the reading behind each turn. Only where there is no shared pipeline.
         """
         done = 0
         for turn, latest, stopped in self._pass.through_turns(readings, ends, lambda: self._silence_due):
             now, messages = int(readings["time"][ends[turn] - 1]), list[Message]()
-            for index, left, own in stopped:
-                messages += self.joints[index].finish_turn(left, own, 0, lambda now=now: now)  # type: ignore[misc]
+            for index, task, own in stopped:
+                messages += self.joints[index].finish_turn(task, own, 0, lambda now=now: now)  # type: ignore[misc]
             if latest >= self._silence_due:
                 messages += self.check_silence(latest, 0)
             yield from ([] for _ in range(turn - done))
@@ -164,21 +165,21 @@ class Pipeline:
         yield from ([] for _ in range(len(ends) - done))
 
     def _bring_reviews_forward(self, now: int) -> None:
-        """Let the readings of a joint be taken before its update is due, where a review that takes long comes first.
+        """Have the readings of a joint taken before its update is due, where a review, which takes long, comes first.
 
-        Then the review is over when the update is due. Each has a time of its own, in which no update is due; where
-        there is none, the review comes with the update. now: ns, arrival of the newest reading.
+        Then the review is over when the update is due. Each review gets a time in which no update and no other review
+        is due; where there is none, it comes with the update. now: ns, arrival of the newest reading.
         """
         joints, planned = self.joints, self.due.tolist()
-        wanted = [(one.due, k) for k, one in enumerate(joints) if one.review_due + ROOM < one.due == planned[k]]
+        wanted = [(one.due, k) for k, one in enumerate(joints) if one.review_due + REVIEW_TIME < one.due == planned[k]]
         if not wanted:
             return
         taken = {joint.due for joint in joints} | set(planned)
         for due, index in sorted(wanted):
             start = max(now, joints[index].review_due)
-            while near := [one for one in taken if one - ROOM < start < one + ROOM]:
-                start = max(near) + ROOM
-            if start + ROOM <= due:
+            while near := [one for one in taken if one - REVIEW_TIME < start < one + REVIEW_TIME]:
+                start = max(near) + REVIEW_TIME
+            if start + REVIEW_TIME <= due:
                 self.due[index] = start
                 taken.add(start)
 
@@ -188,8 +189,8 @@ class Pipeline:
 
     def inspect_next_joint(self, epoch: int) -> list[Message]:
         """Curve points and excitation of one joint, another one at each call."""
-        joint = self.joints[self._turn]
-        self._turn = (self._turn + 1) % len(self.joints)
+        joint = self.joints[self._inspected_next]
+        self._inspected_next = (self._inspected_next + 1) % len(self.joints)
         found = joint.estimator.inspect()
         return [] if found is None else [pack(joint.name, found, epoch)]
 
@@ -206,8 +207,9 @@ class Pipeline:
         if now >= self._silence_due:
             messages += [message for joint in self.joints for message in joint.check_silence(now, epoch)]
             self._silence_due = min(joint.silence.due for joint in self.joints)
-        faults = {joint.name: found for joint in self.joints if (found := joint.faults)} if self.of_all_joints else {}
-        for pipeline in self.of_all_joints:
+        shared = self.shared_pipelines
+        faults = {joint.name: found for joint in self.joints if (found := joint.faults)} if shared else {}
+        for pipeline in shared:
             messages += pipeline.check_joints(faults, now, epoch)
         return messages
 
@@ -226,13 +228,13 @@ class Pipeline:
         """A person has seen what has changed: joint → Unix s at which. Returns the messages about it."""
         messages: list[Message] = []
         for joint in self.joints:
-            if joint.name in seen:  # the robot first: what stands of its records then is settled with the joint's own
+            if joint.name in seen:  # the robot first: what remains of its records is settled with the joint's own
                 messages += [] if self.robot is None else self.robot.acknowledge(joint.name, seen[joint.name])
                 messages += joint.acknowledge(seen[joint.name])
         return messages
 
     def set_wear(self, worn: Mapping[str, Any]) -> list[Message]:
-        """What the history says of wear from now on: joint → the fields of `wear/<joint>`. Returns the messages."""
+        """Take what the history says of wear: joint → the fields of `wear/<joint>`. Returns the messages about it."""
         return [
             message
             for joint in self.joints
@@ -246,12 +248,12 @@ class Pipeline:
         for joint in self.joints:
             if joint.name in states:
                 joint.resume(states[joint.name])
-            for name, play in joint.plays.items():
+            for name, extra in joint.extra_pipelines.items():
                 if name in states:
-                    play.resume(states[name])
+                    extra.resume(states[name])
             if change_state_name(joint.name) in states:
                 joint.comparison.resume(states[change_state_name(joint.name)])
-        for pipeline in self.of_all_joints:
+        for pipeline in self.shared_pipelines:
             if pipeline.name in states:
                 pipeline.resume(states[pipeline.name])
         if self.robot is not None and change_state_name(ROBOT) in states:
@@ -263,12 +265,12 @@ class Pipeline:
 
 
 def _offset(index: int, joints: int, interval: int) -> int:
-    """ns from which the intervals of a joint are counted: joints are due in groups.
+    """ns from which the intervals of a joint are counted, so that joints are due in groups.
 
     Waking up costs the core as much as three joints, so joints share it; but in a group the last joint waits for all
     others, so the groups are small.
     """
-    groups = max(1, min(joints, interval // TOGETHER))
+    groups = max(1, min(joints, interval // GROUP_INTERVAL))
     return index * groups // joints * interval // groups
 
 

@@ -64,15 +64,15 @@ class ReadingBuffer:
         over = now - self._oldest > LONGEST
         if not self._count or (self._newest < self._next and not over):
             return NOTHING
-        left = np.empty((self._count, WORDS), np.int64)
-        taken = _take(
+        taken_rows = np.empty((self._count, WORDS), np.int64)
+        taken = _move_due(
             self._waiting, self._count, self._joint, due, now - LONGEST if over else 0, self._latest, self._is_due,
-            self._since, left,
+            self._since, taken_rows,
         )  # fmt: skip
         self._count -= int(taken)
         if self._count:
             self._oldest, self._newest = int(self._waiting[0, 0]), int(self._waiting[self._count - 1, 0])
-        return readings(left[:taken])
+        return readings(taken_rows[:taken])
 
     def set_next_due(self, due: Nanoseconds, now: int) -> None:
         """Note what is due next, after the readings that were taken have been processed."""
@@ -103,7 +103,7 @@ class ReadingBuffer:
 
 
 @kernel("i8(i8[:, ::1], i8, i8[::1], i8[::1], i8, i8[::1], b1[::1], i8[::1], i8[:, ::1])")
-def _take(
+def _move_due(
     waiting: Words,
     count: int,
     joints: NDArray[np.int64],
@@ -112,9 +112,9 @@ def _take(
     latest: Nanoseconds,
     is_due: NDArray[np.bool_],
     since: Nanoseconds,
-    left: Words,
+    taken_rows: Words,
 ) -> int:
-    """Move the readings of joints that are due from waiting to left; returns how many.
+    """Move the readings of joints that are due from `waiting` to `taken_rows`; returns how many.
 
     joints: of each channel; patience: ns, readings that arrived before it do not wait any longer (0: no limit);
     latest, is_due, since (joints,): newest reading; whether an update is due; oldest waiting reading.
@@ -132,7 +132,7 @@ def _take(
         goes = is_due[joints[waiting[i, 2] & 0xFFFFFFFF]]
         for word in range(waiting.shape[1]):
             if goes:
-                left[taken, word] = waiting[i, word]
+                taken_rows[taken, word] = waiting[i, word]
             else:
                 waiting[i - taken, word] = waiting[i, word]
         taken += goes

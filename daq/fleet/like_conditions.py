@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from estimators.offline.siblings import qn
 from estimators.quantities import Floats
@@ -64,6 +63,8 @@ class _Line(NamedTuple):
 
 def _line(x: Floats, y: Floats) -> _Line | None:
     """The line of y over x, both (siblings,); None where there is none beyond chance."""
+    from scipy.stats import kendalltau  # see estimators/numerics/splines.py
+
     if len(x) < FEWEST or np.ptp(x) == 0.0 or np.ptp(y) == 0.0 or kendalltau(x, y).pvalue > CHANCE:
         return None
     some = _spaced(len(x))

@@ -48,7 +48,7 @@ def turns(
 ) -> Iterator[list[Message]]:
     """The messages of each turn, one turn a batch of SLICE; as `play`."""
     begin = time.monotonic()
-    together = speed is None and not pipeline.of_all_joints
+    together = speed is None and not pipeline.shared_pipelines
     for batch in _sliced(source, SLICE * TURNS if together else SLICE):
         ends = _ends(batch, SLICE)
         now, messages = int(batch["time"][ends[0] - 1]), list[Message]()

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.clearance import (
     CLEARANCE,
@@ -23,6 +22,7 @@ from estimators.models.mechanisms.clearance import (
     columns,
     direction,
 )
+from estimators.numerics.splines import zero_phase_low_pass
 from estimators.quantities import Floats
 from estimators.recursive.blocks import Blocks, spread
 
@@ -203,4 +203,4 @@ def least(runs: Sequence[ClearanceRun], radius: float, period: float) -> float:
 
 def _low_pass(values: Floats, cutoff: float, period: float) -> Floats:
     """Both ways in time, fourth order each way: steep, for what lies above is not in the model."""
-    return np.asarray(sosfiltfilt(butter(4, cutoff, fs=1 / period, output="sos"), values, axis=0))
+    return zero_phase_low_pass(values, 4, cutoff, 1 / period)

@@ -12,12 +12,12 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear, minimize_scalar
-from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.mechanism import Mechanism
 from estimators.models.robots.base_parameters import BaseProjection, base_projection
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.regressor import regressor
+from estimators.numerics.splines import zero_phase_low_pass
 from estimators.quantities import Floats
 from estimators.search import minimise
 from estimators.search.base import Callback, batch
@@ -155,7 +155,7 @@ class _Prepared:
         return Y[..., self.base]
 
     def _low_pass(self, values: Floats) -> Floats:
-        return np.asarray(sosfiltfilt(butter(4, CUTOFF, fs=1 / self.period, output="sos"), values, axis=0))
+        return zero_phase_low_pass(values, 4, CUTOFF, 1 / self.period)
 
     def _thin(self, values: Floats) -> Floats:
         edge, step = round(EDGE / self.period), max(1, round(0.01 / self.period))

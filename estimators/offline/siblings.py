@@ -12,7 +12,7 @@ nothing is odd (Bonferroni), with 0.82 (n − 1) degrees of freedom, 0.82 being 
 from typing import Final
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
@@ -41,7 +41,7 @@ def against_siblings(values: Floats, deviations: Floats) -> Floats:
 
 def threshold(robots: int, comparisons: int) -> float:
     """|z| above which one of so many robots is odd, when so many z are looked at."""
-    return float(student.isf(ERROR / (2 * max(comparisons, 1)), _EFFICIENCY * max(robots - 1, 1)))
+    return float(-stdtrit(_EFFICIENCY * max(robots - 1, 1), ERROR / (2 * max(comparisons, 1))))
 
 
 def qn(values: Floats) -> float:

@@ -1,7 +1,8 @@
 """What an alarm begins, and what ends it: decisions of the monitor are carried out here, and nowhere else.
 
-An alarm, a window that the monitor requests, a refit that has ended, a change that goes on: each ends in new values, in
-those from before, or in a search of η, and is reported as an event. When each of them is looked at, phases.py says.
+An alarm, a window of rows that the monitor requests, a refit that has ended, a change that goes on gradually: each of
+them leads to new values, back to those from before, or to a search of η, and is reported as an event. phases.py says
+when each of them is looked at.
 """
 
 from dataclasses import dataclass
@@ -42,17 +43,17 @@ OWN: Final = "; nothing has changed: the joint's own residual raised it, and rai
 
 @dataclass(slots=True)
 class PhasesState:
-    """State of Phases."""
+    """What the phases of an estimator, and the handling of its changes, remember beyond a restart of the program."""
 
     VERSION: ClassVar[int] = 2
 
-    wanted: NDArray[np.bool_]  # (parameters,) what was sure when the alarm came, and must be again
-    before: Floats  # (2, parameters) values and deviations then
-    asking: bool = False  # whether it is not known yet if all have changed by one factor
-    spectrum: Spectrum = UNKNOWN  # of what was learnt from last
+    wanted: NDArray[np.bool_]  # (parameters,) values that were certain when the last alarm came, and must be so again
+    before: Floats  # (2, parameters) values and deviations from before that alarm
+    asking: bool = False  # whether it is still to be found out if all values have changed by one factor since then
+    spectrum: Spectrum = UNKNOWN  # identifiable directions of the window that θ was learnt from last
     phase: Phase = Phase.WAITING
-    restarts: int = 0
-    changed: int = 0  # ns, when what the last alarm was about began
+    restarts: int = 0  # how often everything was forgotten because of a fault
+    changed: int = 0  # ns, when the change began that the last alarm is about
 
 
 class ChangeHandling:
@@ -63,7 +64,7 @@ class ChangeHandling:
         self.parts, self.state = parts, state
 
     def restore_known(self) -> bool:
-        """Restore what was known before the last alarm where that holds again; returns whether it does."""
+        """Go back to the values from before the last alarm if they explain the motion again; returns whether so."""
         parts, now = self.parts, self.parts.history.total
         usable = parts.recall is not None and self.state.phase in (Phase.NORMAL, Phase.TRANSIENT)
         if parts.recall is None or not usable or not parts.recall.holds(parts.fit.state.sums, parts.fit.block, now):
@@ -77,7 +78,7 @@ class ChangeHandling:
         return True
 
     def routine(self) -> None:
-        """Do what a monitor asks for while no alarm stands."""
+        """Do what the monitor requests while no alarm stands; called at each review in motion."""
         parts, now = self.parts, self.parts.history.total
         if parts.nonlinear is None or parts.searching:
             return
@@ -120,10 +121,13 @@ class ChangeHandling:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
     def follow(self, gradual: GradualChange) -> None:
-        """Follow a change that goes on: once that is reported, the rows so far are of another truth."""
+        """Follow a change that goes on gradually.
+
+        From its report on, earlier rows are of other values, so the sums of the fit begin anew each time.
+        """
         parts, now = self.parts, self.parts.history.total
         if gradual.follow(now, parts.fit.block, parts.motion.needed):
-            self._goes_on(gradual)
+            self._follow_gradual_change(gradual)
         if gradual.state.reported:
             parts.fit.begin_moving(parts.learner, now)
         gradual.widen(parts.fit.block)
@@ -131,15 +135,18 @@ class ChangeHandling:
             gradual.state.reported = False
             parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
 
-    def _continues(self, own: bool) -> bool:
-        """Whether new values go on with a change before; own: whether nothing has changed."""
+    def _still_changes(self, own: bool) -> bool:
+        """Whether the new values show that the change before them still goes on.
+
+        own: whether the monitor has found that nothing changed, and the joint's own residual raised the alarm.
+        """
         gradual, recall = self.parts.gradual, self.parts.recall
         if gradual is None or recall is None:
             return False
         return gradual.recovered(recall.state.learnt.state, self.parts.history.total, own)
 
-    def _goes_on(self, gradual: GradualChange) -> None:
-        """Say that what raised alarms goes on changing, and follow it."""
+    def _follow_gradual_change(self, gradual: GradualChange) -> None:
+        """Report that values go on changing gradually, by how much a second, and follow them from now on."""
         parts, rate = self.parts, gradual.state.rate / self.parts.motion.row
         self.state.asking = False
         if parts.recall is not None:
@@ -153,50 +160,52 @@ class ChangeHandling:
         gradual.state.reported = True
 
     def _since(self, gradual: GradualChange) -> tuple[int, int]:
+        """The time (ns) from the beginning of a gradual change until now."""
         return gradual.state.began, self.parts.log.state.time
 
     def consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
-        """Examine a window that the monitor requests, and carry out what it decides."""
+        """Carry out what the monitor decides; where it requests a window first, examine that and let it decide."""
         if not isinstance(asked, WindowRequest):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.windows.examine(asked, moment)
-            self._carry_out(self.parts.monitor.review(shown.evidence), shown)
+            examined = self.parts.nonlinear.relearning.windows.examine(asked, moment)
+            self._carry_out(self.parts.monitor.review(examined.evidence), examined)
 
-    def _carry_out(self, decision: Decision, shown: "ExaminedWindow | None") -> None:
+    def _carry_out(self, decision: Decision, examined: "ExaminedWindow | None") -> None:
+        """Carry out a decision of the monitor; examined: the window that it was made from, if there is one."""
         parts = self.parts
         if isinstance(decision, Recover):
             if decision.usual:
                 parts.learner.rls.accept_noise()
             if decision.own:
                 parts.learner.rls.accept_excursion(parts.motion.row)
-            if self._continues(decision.own) and parts.gradual is not None:
-                self._goes_on(parts.gradual)
+            if self._still_changes(decision.own) and parts.gradual is not None:
+                self._follow_gradual_change(parts.gradual)
             else:
                 self._recover(decision.text + OWN * decision.own)
         if parts.nonlinear is None:
             return
         relearning, now = parts.nonlinear.relearning, parts.history.total
         if isinstance(decision, SearchEta):
-            relearning.search(decision, shown)
+            relearning.search(decision, examined)
             self.settle_refits()
         elif isinstance(decision, GiveUp):
             text = relearning.give_up(decision.first)
             parts.monitor.learnt(now)
             parts.fit.begin(now)
             self._recover(text, parts.history.span(decision.first))
-        elif shown is None:
+        elif examined is None:
             return
         elif isinstance(decision, Restore):
             parts.fit.begin(now)
-            self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
+            self._recover(relearning.restore(), parts.history.span(examined.evidence.first))
         elif isinstance(decision, LearnTheta):
-            text = relearning.learn_theta(*shown)
-            parts.monitor.learnt(now, shown.evidence.first)
+            text = relearning.learn_theta(*examined)
+            parts.monitor.learnt(now, examined.evidence.first)
             parts.fit.begin(now)
-            self._recover(text, parts.history.span(shown.evidence.first))
+            self._recover(text, parts.history.span(examined.evidence.first))
         elif isinstance(decision, Sharpen):
-            relearning.sharpen(*shown)
+            relearning.sharpen(*examined)
 
     def _recover(self, text: str, window: tuple[int, int] | None = None, kind: str = "recovered") -> None:
         """End a transient; window: of the new values, by default all since the change began; kind: of its event."""
@@ -206,7 +215,10 @@ class ChangeHandling:
         log.say(kind, text, window or (self.state.changed, log.state.time))
 
     def ask_for_one_cause(self) -> None:
-        """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""
+        """Report if all parameters have changed by one factor since the alarm: then the torque's scale has changed.
+
+        A constant torque is left out: it may be a sensor's offset, to which no factor applies.
+        """
         parts, state = self.parts, self.state
         state.asking = parts.motion.seconds < ASKED
         which = np.array([not one.name.endswith("offset") for one in parts.parameters])
@@ -216,7 +228,7 @@ class ChangeHandling:
             parts.log.say("scaled", str(factor), (state.changed, parts.log.state.time))
 
     def settle_refits(self) -> EndedRefit | None:
-        """Accept or reject the refits that have ended; return one of a start, which judges it itself."""
+        """Accept or reject the refits that have ended; returns one that a start asked for, which judges it itself."""
         nonlinear = self.parts.nonlinear
         while nonlinear is not None and (found := nonlinear.refits.poll()) is not None:
             if found.pending.purpose == "start":
@@ -225,7 +237,7 @@ class ChangeHandling:
         return None
 
     def _settle(self, found: EndedRefit, nonlinear: Nonlinear) -> None:
-        """Accept or reject a refit of normal mode."""
+        """Accept or reject a refit that was asked for in normal mode or in a transient."""
         parts, pending, alarmed = self.parts, found.pending, self.state.phase is Phase.TRANSIENT
         reason, explains = nonlinear.relearning.judge(found)
         if reason or found.outcome is None:

@@ -47,13 +47,13 @@ SEARCHED: Final = 1.5
 KERNEL: Final = "kernel"  # of what is kept
 
 
-class Words(NamedTuple):
-    """What all of an update in normal mode follows from, except its numbers."""
+class UpdateWords(NamedTuple):
+    """What an update in normal mode says besides its numbers: two updates with equal words differ in numbers only."""
 
     phase: Phase
     resting: bool
     spectrum: Spectrum
-    changes: int  # of states so far
+    changes: int  # how often the state of any value (valid, uncertain, …) has changed so far
     reasons: tuple[Reason, ...]  # why values may not be used
 
 
@@ -112,8 +112,8 @@ class JointEstimator:
         parts.fit.earlier = whole if 2 * whole <= parts.fit.block else whole - parts.fit.block
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
-        seen = None if self._standstill is None else self._standstill.seen
-        learning = self.phases.attach(conditioner.former.formed, seen).state
+        motion_range = None if self._standstill is None else self._standstill.motion_range
+        learning = self.phases.attach(conditioner.former.formed, motion_range).state
         self._inspector = Inspector(model, taps, row)
         inspector, report = self._inspector.state, self.phases.report.state
         if first:
@@ -146,7 +146,7 @@ class JointEstimator:
                 self.answer(before)
 
     def answer(self, before: int) -> None:
-        """Handle the stop of a pass, except an update; before: the sample from which the pass went on."""
+        """Handle the stop of a pass, except an update; before: number of the sample at which that pass began."""
         state, stop = self.state, self.state.stop
         self.preprocessor.follow()
         if self._look.open and state.next > before:
@@ -245,7 +245,10 @@ class JointEstimator:
             self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """Report; never learns; figured: result of a pass that has just written figures, see EstimateReport."""
+        """The estimate as of the last row. Learns nothing.
+
+        figured: where a pass has just written the figures: whether all are certain, and whether the joint rests.
+        """
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         if early and (few := self.conditioner.few) is not None:
@@ -264,10 +267,10 @@ class JointEstimator:
         status = Status.LEARNING if estimate.status in usable else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
-    def words(self) -> Words | None:
-        """What the words of an update follow from in normal mode, of a joint without faults; None of any other.
+    def words(self) -> UpdateWords | None:
+        """The words of an update made now; None unless the joint is in normal mode and has no faults.
 
-        To be called after a pass has written figures.
+        To be called after a pass has stopped for an update, for which it has written the figures.
         """
         state, report = self.phases.state, self.phases.report
         if not self._usual or self.preprocessor.range.faults_reported:
@@ -277,10 +280,12 @@ class JointEstimator:
             reasons = report.reasons()
             if self.phases.parts.loop.alarm():
                 return None
-        return Words(state.phase, self.state.resting, state.spectrum, self.phases.parts.validity.state.changes, reasons)
+        changes = self.phases.parts.validity.state.changes
+        return UpdateWords(state.phase, self.state.resting, state.spectrum, changes, reasons)
 
-    def says(self, words: Words) -> bool:
-        """Whether these are the words until the next decision, while rest and changes of states stay as they are."""
+    def would_say_again(self, words: UpdateWords) -> bool:
+        """Whether every update until the next decision has these words, while the joint keeps resting or moving and no
+        state of a value changes."""
         report = self.phases.report
         if not self._usual or self.phases.state.spectrum != words.spectrum:
             return False
@@ -288,13 +293,13 @@ class JointEstimator:
 
     @property
     def _usual(self) -> bool:
-        """Whether the joint is in normal mode, and neither its channels nor a person's mistake speak against values."""
+        """Whether the joint is in normal mode, and neither its channels nor a person's mistake cast doubt on values."""
         if self.phases.phase is not Phase.NORMAL:
             return False
         return not (self.preprocessor.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons)
 
     @property
-    def attends(self) -> bool:
+    def needs_every_sample(self) -> bool:
         """Whether something in Python needs the samples of every pass."""
         look = self._look
         return (

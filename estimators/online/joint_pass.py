@@ -27,14 +27,14 @@ from jointwatch_numba.layout import Flags, Function, Integers, Layout, Matrix, b
 
 
 class Intervals(Layout):
-    """When updates are due: at the first tick in each interval of time."""
+    """When updates are due: at the first sample in each interval of time."""
 
     length: int  # ns; 0: never
-    offset: int = 0  # ns, from where they are counted
-    last: int = -1  # number of that of the last tick
-    begun: bool = False  # whether one begins with the last sample that was taken
-    tick: int = 0  # ns, of the sample with which the last one began
-    quiet: int = 0  # ns, of rows: before this one the pass does not stop for an interval, since nobody wants its update
+    offset: int = 0  # ns, time at which interval 0 begins
+    last: int = -1  # number of the interval of the last sample
+    begun: bool = False  # whether an interval begins with the last sample that was taken
+    tick: int = 0  # ns, of the sample with which the last interval began
+    no_update_before: int = 0  # ns: no interval stops the pass before a row of this time, since nobody wants its update
 
 
 class EstimatorState(Layout):
@@ -52,19 +52,19 @@ class EstimatorState(Layout):
     count: int = 0  # samples that wait, from …
     next: int = 0  # … this one on
     stop: int = DONE  # why the last pass stopped
-    late: bool = False  # whether of the intervals that samples begin only the last counts
-    followed: bool = False  # whether somebody reads the samples along, up to each update
-    more: bool = False  # whether something still waits behind the stop
-    certain: bool = False  # whether all values of the figures just written are certain
-    resting: bool = False  # whether the joint rests by then
+    late: bool = False  # whether the core is behind: of several intervals that samples begin, only the last counts
+    followed: bool = False  # whether Python reads the samples along, and has to have them up to each update
+    more: bool = False  # whether readings, samples or rows still wait behind the stop
+    certain: bool = False  # whether all values of the estimate whose figures were just written are certain
+    resting: bool = False  # whether the joint rested then
 
 
-learn: Final = by_address("i8", Learning)  # within a kernel: learns the rows that wait, up to a stop
+learn: Final = by_address("i8", Learning)  # calls `learn_rows` by its address, in a kernel
 
 
 @inline
 def _until_interval(state: EstimatorState) -> int:
-    """Return how many samples to take: up to the first (or last) that begins an interval."""
+    """Return how many samples to take: up to the first that begins an interval, or the last one where it is late."""
     intervals, ticks = state.intervals, state.ticks
     count = state.count - state.next
     if intervals.length == 0:
@@ -81,8 +81,8 @@ def _until_interval(state: EstimatorState) -> int:
 
 
 @inline
-def _take(state: EstimatorState) -> bool:
-    """Take samples, and form the rows that they make due; returns whether there was room for any sample."""
+def _take_samples(state: EstimatorState) -> bool:
+    """Clean samples, and form the regression rows that they complete; returns whether there was room for any sample."""
     preprocessing, learning, intervals = state.preprocessing, state.learning, state.intervals
     first, last = state.next, state.next + _until_interval(state)
     taken = preprocess(state.ticks[first:last], state.samples[first:last], state.bridged[first:last], preprocessing)
@@ -106,13 +106,13 @@ def _take(state: EstimatorState) -> bool:
 
 @inline
 def _none_due(count: int, former: RowFormer) -> bool:
-    """Whether so many samples, at least one, make no row due."""
+    """Whether so many samples, at least one, complete no row."""
     return 0 < count < former.decimation - (former.seen - former.support) % former.decimation
 
 
 @kernel((EstimatorState,))
 def advance_samples(state: EstimatorState) -> int:
-    """Go on with samples that have been written into the state until a stop; returns its reason."""
+    """Go on with the samples that have been written into the state, up to a stop; returns its reason (stop.py)."""
     preprocessing, learning, intervals = state.preprocessing, state.learning, state.intervals
     preprocessing.passed = 0
     while True:
@@ -125,43 +125,43 @@ def advance_samples(state: EstimatorState) -> int:
             return stop
         if intervals.begun:
             intervals.begun = False
-            if learning.time >= intervals.quiet:
+            if learning.time >= intervals.no_update_before:
                 state.certain = figures(learning.idle, learning.alarmed, state.report)
                 state.resting = learning.gate.resting
                 intervals.tick = state.ticks[state.next - 1]
                 for channel in range(len(preprocessing.ranges.named)):
                     preprocessing.ranges.reported[channel] = preprocessing.ranges.named[channel]
                 if not state.followed and _none_due(state.count - state.next, preprocessing.former):
-                    _take(state)  # this changes nothing that is published now, and saves a call
+                    _take_samples(state)  # this changes nothing that is published now, and saves a call
                 return INTERVAL
         if state.next == state.count:
             return DONE
-        if not _take(state):
+        if not _take_samples(state):
             return DRAIN
 
 
 @inline
 def _waits(state: EstimatorState) -> bool:
-    """Whether samples or rows wait, or something that is to be decided of those that are taken."""
+    """Whether samples or rows wait, or those already taken still have to cause a stop."""
     waits = state.next < state.count or state.learning.first < state.learning.count
     return waits or state.preprocessing.stop != DONE or state.intervals.begun
 
 
-#: blocks, argued: A review further ahead is not foreseen: an update comes before it, after which it is asked again.
+#: blocks, argued: A review further ahead is not foreseen: an update comes first, after which this is asked again.
 FORESEEN: Final = 4
 
 
 @inline
 def samples_to_review(state: EstimatorState) -> int:
-    """How many samples from here the next review of normal mode follows, if all rows teach; 0: that is not known."""
+    """How many samples from here the next review of normal mode is due, if every row teaches; 0: that is not known."""
     learning, former, loop = state.learning, state.preprocessing.former, state.learning.loop
-    if learning.every or learning.gate.resting or _waits(state):
+    if learning.review_each_block or learning.gate.resting or _waits(state):
         return 0
-    left = loop.block - loop.filled
-    missing = max(0, learning.due - loop.total - left)
+    block_rest = loop.block - loop.filled
+    missing = max(0, learning.review_due - loop.total - block_rest)
     if missing > FORESEEN * loop.block:
         return 0
-    rows = left + -(-missing // loop.block) * loop.block
+    rows = block_rest + -(-missing // loop.block) * loop.block
     return int(rows * former.decimation - (former.seen - former.support) % former.decimation)
 
 
@@ -170,15 +170,15 @@ class JointPassState(Layout):
 
     aligner: AlignerState
     estimator: EstimatorState
-    seen: Integers  # ns, last arrival of each column
-    advance: Function = advance_samples  # by address as well
-    taken: int = 0  # readings of those given
+    last_arrivals: Integers  # ns, last arrival of each column
+    advance: Function = advance_samples  # called by address: otherwise it would be compiled into this pass once more
+    taken: int = 0  # how many of the given readings are used
     arrival: int = 0  # ns, of the last reading
-    full: bool = False  # whether more samples have been aligned than had room
-    aligned: bool = False  # whether the last pass has aligned some, which are the samples that wait
+    full: bool = False  # whether the aligner has no room for more samples until these are taken
+    aligned: bool = False  # whether the last pass has aligned readings to samples, which nothing else has read yet
 
 
-go_on: Final = by_address("i8", EstimatorState)  # within a kernel: `advance_samples`, by its address
+run_samples: Final = by_address("i8", EstimatorState)  # calls `advance_samples` by its address, in a kernel
 READINGS: Final = (
     *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
 )
@@ -186,10 +186,10 @@ READINGS: Final = (
 
 @kernel((*READINGS, JointPassState))
 def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], joint: JointPassState) -> None:
-    """Go on with readings of one joint in order of arrival, up to a stop.
+    """Go on with readings of one joint in order of arrival, up to a stop, whose reason is in its state.
 
-    times (readings,) ns; values SI; columns: of the samples; the same ones until all are taken. At a stop other than
-    DRAIN samples of these readings may still wait.
+    times: (readings,) ns; values: (readings,) SI; columns: (readings,) column of each in the samples. The same readings
+    are given again until all are taken. At a stop other than DRAIN, samples of these readings may still wait.
     """
     state, aligner = joint.estimator, joint.aligner
     joint.aligned = not _waits(state) and (joint.taken < len(times) or joint.full)
@@ -197,17 +197,17 @@ def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int
         if joint.taken == 0:
             joint.arrival = times[len(times) - 1]
             for i in range(len(times)):
-                joint.seen[columns[i]] = times[i]
+                joint.last_arrivals[columns[i]] = times[i]
         taken, count = align(times, values, columns, joint.taken, aligner)
         if taken < 0:
             state.stop = COLUMN
             return
         joint.taken, joint.full = taken, count >= len(aligner.waiting.out_ticks) - LONGEST_LOSS
         state.next, state.count = 0, count
-    stop = int(go_on(joint.advance, state))
-    left = joint.taken < len(times) or joint.full
-    state.stop = DRAIN if stop == DONE and left else stop
-    state.more = left or _waits(state)
+    stop = int(run_samples(joint.advance, state))
+    unread = joint.taken < len(times) or joint.full
+    state.stop = DRAIN if stop == DONE and unread else stop
+    state.more = unread or _waits(state)
 
 
-pass_on: Final = by_address("void", *READINGS, JointPassState)  # within a kernel: a pass by its address, its arguments
+run_pass: Final = by_address("void", *READINGS, JointPassState)  # calls `advance_readings` by its address, in a kernel

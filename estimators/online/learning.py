@@ -1,9 +1,9 @@
-"""Learning within the joint pass: rows are gated, learnt, judged, and summed for the fit, until a stop.
+"""Learning within the joint pass: rows are gated, learnt, judged, and summed for the test of the fit, up to a stop.
 
-    rows that wait → as they are learnt (η in force, weights) → gate, learner, judgement → sums of the fit → history
+    rows that wait → prepared (columns of η in force, weights) → gate, learner, judgement → sums of the fit → history
 
-The pass runs until Python must decide, and goes on behind that row. What is in force then (η, weights, limits of
-standstill) holds for all rows that still wait. Results do not depend on how rows are cut.
+Learning runs until Python must decide, and then continues with the next row. What Python has put in force (η, weights,
+limits of standstill) holds for all rows that still wait. Results do not depend on how the rows are cut into batches.
 """
 
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,7 +17,7 @@ from estimators.misfit.regressors import BlockSums, gather_row
 from estimators.numerics.jit import inline, kernel
 from estimators.online.eta.nonlinear_columns import NOTHING, NonlinearColumns, NonlinearColumnsState, fill_columns
 from estimators.online.judgement.gate import GateState
-from estimators.online.judgement.standstill import Seen, see
+from estimators.online.judgement.standstill import MotionRange, widen_range
 from estimators.online.judgement.validity import ValidityState
 from estimators.online.normal_loop import LoopState, advance
 from estimators.quantisation import quantisation_weights
@@ -39,10 +39,10 @@ IDLE: Final = (Phase.WAITING, Phase.FAULTED)
 
 
 class Learning(Layout):
-    """State of the pass: what rows go through, how far they are, and what holds for them now."""
+    """State of learning: what rows go through, how far they are, and what holds for them now."""
 
-    formed: FormedRows  # as they left the row former
-    rows: RowStore  # the same as they are learnt
+    formed: FormedRows  # the rows that wait, as the row former made them
+    rows: RowStore  # the same rows prepared for the learner: columns of η in force, weights
     nonlinear_columns: NonlinearColumnsState
     gate: GateState
     loop: LoopState
@@ -51,33 +51,33 @@ class Learning(Layout):
     history: HistoryState
     sums: BlockSums
     quantiser: QuantiserState
-    seen: Seen  # of a window of standstill, and when its limits may change
-    taught: Annotated[Flags, "room"]  # which of the rows taught …
+    motion_range: MotionRange  # of a window of rows, from which the limits of standstill are set
+    taught: Annotated[Flags, "room"]  # which of the rows have taught the learner something …
     finite: Annotated[Flags, "room"]  # … and had a finite output
-    weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]  # rows whose reversals count less
+    weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]  # the same rows, those at a reversal weighed less
     weighed_y: Annotated[Matrix, "room", "outputs"]
-    # what holds
-    faster: bool  # whether only rows faster than standstill teach
+    # what holds for the rows that wait
+    only_faster: bool  # whether only rows faster than standstill teach
     searched: bool  # whether η is searched
-    moving: bool = True  # whether rows say how their joint moved
-    idle: bool = True  # whether nothing is learnt yet
+    has_motion: bool = True  # whether rows carry position and acceleration (those of some studies do not)
+    idle: bool = True  # whether the estimator waits for motion, and learns nothing
     alarmed: bool = False  # whether an alarm stands
-    gathers: bool = True  # whether rows that taught are handed over to Python
-    due: int = 0  # number of the row from which a review is due
-    every: bool = True  # whether each block ends with one
-    # how far rows are
-    count: int = 0  # rows that wait, from …
-    first: int = 0  # … this one on
-    begun: int = 0  # the first that was learnt since Python looked
-    moved: int = 0  # rows that have taught since then
+    hands_over: bool = True  # whether Python gets the rows that have taught: for a start, or unidentified directions
+    review_due: int = 0  # number of the row from which a review is due
+    review_each_block: bool = True  # whether every block ends with a review
+    # how far the rows are
+    count: int = 0  # rows in the store, of which those wait …
+    first: int = 0  # … from this one on
+    first_new: int = 0  # the first that was learnt since Python looked
+    newly_taught: int = 0  # rows that have taught since Python was told how many
     time: int = 0  # ns, of the last row
 
 
 class RowLearner:
-    """Connects the parts of an estimator with the state of the pass, in both directions."""
+    """Connects the parts of an estimator, in Python, with the state of learning, in both directions."""
 
-    def __init__(self, parts: "Parts", formed: FormedRows, seen: Seen) -> None:
-        """formed: where rows are stored; seen: the state of a Standstill, or an empty one."""
+    def __init__(self, parts: "Parts", formed: FormedRows, motion_range: MotionRange) -> None:
+        """formed: where rows are stored; motion_range: the state of a Standstill, or an empty one."""
         self._parts = parts
         self._eta = None if parts.nonlinear is None else parts.nonlinear.eta
         self._nonlinear_columns: NonlinearColumns | None = None
@@ -92,8 +92,8 @@ class RowLearner:
             history=parts.history.store,
             sums=parts.fit.state.sums,
             quantiser=parts.fit.state.quantiser,
-            seen=seen,
-            faster=parts.loop.faster,
+            motion_range=motion_range,
+            only_faster=parts.loop.faster,
             searched=self._eta is not None,
             room=len(formed.rows.time),
             outputs=formed.rows.y.shape[1],
@@ -101,11 +101,14 @@ class RowLearner:
         )
 
     def ready(self, phase: Phase, due: int | None) -> None:
-        """Write into the state what holds for the next row; due: as of Phases."""
+        """Write into the state what holds from the next row on.
+
+        due: number of the row from which a review is due; None: every block ends with a review.
+        """
         parts, state = self._parts, self.state
-        state.every, state.due = due is None, due or 0
+        state.review_each_block, state.review_due = due is None, due or 0
         state.idle, state.alarmed = phase in IDLE, phase is Phase.TRANSIENT
-        state.gathers = phase in (*IDLE, Phase.STARTING) or parts.learner.unexcited.open
+        state.hands_over = phase in (*IDLE, Phase.STARTING) or parts.learner.unexcited.open
         state.loop.total = parts.history.state.total
         if self._eta is not None:
             self._update_columns(self._eta)
@@ -120,8 +123,8 @@ class RowLearner:
     def note(self) -> None:
         """Tell the parts how many rows have been learnt, and up to which instant."""
         state, parts = self.state, self._parts
-        parts.motion.state.count += state.moved
-        parts.history.state.total, state.moved = state.loop.total, 0
+        parts.motion.state.count += state.newly_taught
+        parts.history.state.total, state.newly_taught = state.loop.total, 0
         parts.log.state.time = state.time or parts.log.state.time
 
 
@@ -136,9 +139,9 @@ def _weigh(
     out_phi: Floats,
     out_y: Floats,
 ) -> None:
-    """Copy rows, and multiply those that see a reversal by their weights (reversals.py).
+    """Copy rows, and multiply those in which the joint turns round by the weights of reversals (reversals.py).
 
-    slow: rad/s (m/s).
+    reversal: (outputs,) weights; slow: rad/s (m/s), speed up to which a row counts as one of them.
     """
     for row in range(len(y)):
         seen = turns(motion[row, 0, 1], speed[row, 0], slow)
@@ -158,8 +161,8 @@ def _note_weights(motion: Floats, owners: NDArray[np.int64], learnt: Learnt) -> 
 
 
 @inline
-def _as_learnt(learning: Learning) -> None:
-    """Prepare the rows that wait: columns of η in force, or weights of their rounding and their timing."""
+def _prepare_rows(learning: Learning) -> None:
+    """Copy the rows that wait and give them the columns of η in force, or the weights of rounding and timing."""
     formed, rows, first, count = learning.formed, learning.rows, learning.first, learning.count
     source = formed.rows
     for row in range(first, count):
@@ -187,17 +190,17 @@ def _learn(first: int, last: int, learning: Learning) -> int:
     reversal, slow, usual = learnt.reversal, max(gate.standstill, UNSEEN), True
     for output in range(len(reversal)):
         usual = usual and reversal[output] == 1.0
-    loop.taught, loop.every, loop.learns = 0, learning.every, not learning.idle
-    loop.due = ENDLESS if learning.every else learning.due
-    least = gate.standstill if learning.faster else 0.0
-    if not (usual or not learning.moving):
+    loop.taught, loop.every, loop.learns = 0, learning.review_each_block, not learning.idle
+    loop.due = ENDLESS if learning.review_each_block else learning.review_due
+    least = gate.standstill if learning.only_faster else 0.0
+    if not (usual or not learning.has_motion):
         phi, y = learning.weighed_phi[: last - first], learning.weighed_y[: last - first]
         _weigh(rows.phi[first:last], rows.y[first:last], speed, motion, reversal, slow, phi, y)
     end = first + advance(learnt, gate, learning.judged, loop, phi, y, speed, least, taught, finite)
     owners = learning.formed.owners
     for row in range(first, end):
-        if learning.moving:
-            see(rows.speed[row, 0], rows.motion[row, 0, 0], learning.seen)
+        if learning.has_motion:
+            widen_range(rows.speed[row, 0], rows.motion[row, 0, 0], learning.motion_range)
             if learning.taught[row] and not learning.idle:
                 _note_weights(rows.motion[row], owners, learnt)
                 gather_row(
@@ -218,7 +221,7 @@ def _learn(first: int, last: int, learning: Learning) -> int:
         for column in range(rows.phi.shape[2]):
             loop.phi[output, column] = rows.phi[end - 1, output, column] / weight
     learning.time = rows.time[end - 1]
-    learning.moved += loop.taught
+    learning.newly_taught += loop.taught
     return end
 
 
@@ -226,28 +229,28 @@ def _learn(first: int, last: int, learning: Learning) -> int:
 def learn_rows(learning: Learning) -> int:
     """Learn the rows that wait until a stop; returns its reason."""
     history, rows = learning.history, learning.rows
-    learning.begun = learning.first
-    if learning.seen.left == 0:
+    learning.first_new = learning.first
+    if learning.motion_range.rows_left == 0:
         return LIMITS
     if learning.first < learning.count:
-        _as_learnt(learning)
+        _prepare_rows(learning)
     while learning.first < learning.count:
         first = learning.first
-        if rows.time[first] >= learning.seen.due:
+        if rows.time[first] >= learning.motion_range.steps_due:
             return LIMITS
-        last = min(learning.count, first + learning.seen.left)
+        last = min(learning.count, first + learning.motion_range.rows_left)
         row = first
-        while row < last and rows.time[row] < learning.seen.due:
+        while row < last and rows.time[row] < learning.motion_range.steps_due:
             row += 1
         last = row
         if history.whole and history.filled + last - first > len(history.rows.time):
             return ROOM
         learning.first = _learn(first, last, learning)
-        learning.seen.left -= learning.first - first
+        learning.motion_range.rows_left -= learning.first - first
         if learning.loop.review:
             return REVIEW
-        if learning.gathers and learning.loop.taught > 0:
+        if learning.hands_over and learning.loop.taught > 0:
             return TAUGHT
-        if learning.seen.left == 0:
+        if learning.motion_range.rows_left == 0:
             return LIMITS
     return DONE

@@ -22,7 +22,7 @@ from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.online import checkpoint
 from estimators.online.change_handling import ChangeHandling, PhasesState
-from estimators.online.judgement.standstill import Seen
+from estimators.online.judgement.standstill import MotionRange
 from estimators.online.judgement.validity import reason_to_restart
 from estimators.online.learning import Learning, RowLearner, learn_rows
 from estimators.online.parts import Parts
@@ -36,7 +36,7 @@ GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wan
 
 
 class Phases:
-    """State machine around the parts of one estimator: when each is asked, and what a block of rows ends in."""
+    """State machine around the parts of one estimator: at the end of each block it decides which phase comes next."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -47,19 +47,19 @@ class Phases:
 
     @property
     def phase(self) -> Phase:
-        """Present phase; at rest it stays normal."""
+        """Present phase; a joint at rest stays in normal (what is published then reads `held`)."""
         return self.state.phase
 
-    def attach(self, formed: FormedRows, seen: Seen | None = None) -> RowLearner:
-        """Learn the rows that are written into `formed` from now on; seen: of a Standstill."""
-        self.learner = RowLearner(self.parts, formed, seen or Seen())
+    def attach(self, formed: FormedRows, motion_range: MotionRange | None = None) -> RowLearner:
+        """Learn the rows that are written into `formed` from now on; motion_range: of a Standstill."""
+        self.learner = RowLearner(self.parts, formed, motion_range or MotionRange())
         self.ready()
         return self.learner
 
     def absorb(self, rows: Rows) -> None:
-        """Learn from rows that come from elsewhere than a row former, as studies do.
+        """Learn from rows that were not formed from samples of this joint, as studies and whole robots have them.
 
-        They may lack motion and samples.
+        Their position and acceleration (`motion`) and their samples may be missing.
         """
         first, count = 0, len(rows.time)
         learning = (self.learner or self.attach(_formed(rows, self.parts.gate.owners))).state
@@ -67,7 +67,7 @@ class Phases:
             part = self.parts.loop.weighed(rows.part(slice(first, first + ROOM)))
             learning.formed.rows.write(part)
             learning.first, learning.count = 0, len(part.time)
-            learning.moving = self.parts.fit.active = len(part.motion) == len(part.time)
+            learning.has_motion = self.parts.fit.active = len(part.motion) == len(part.time)
             self.ready()
             stop = learn_rows(learning)
             while stop == ROOM_WANTED or (stop == TAUGHT and learning.first < learning.count):
@@ -78,7 +78,10 @@ class Phases:
             learning.first = learning.count = 0
 
     def answer(self, stop: int) -> None:
-        """Handle a stop of the pass: REVIEW, TAUGHT or ROOM; at any other stop only tell the parts how far it is."""
+        """Handle a stop of the pass over rows: REVIEW, TAUGHT or ROOM (estimators/conditioning/stop.py).
+
+        At any other stop the parts are only told how many rows have been learnt.
+        """
         assert self.learner is not None
         parts, state = self.parts, self.learner.state
         self.learner.note()
@@ -87,24 +90,24 @@ class Phases:
             return
         if stop not in (REVIEW, TAUGHT):
             return
-        if state.gathers:
+        if state.hands_over:
             self._hand_over(state)
         if stop == REVIEW:
             self.review()
         self.ready()
 
     def ready(self) -> None:
-        """Tell the pass and the report what has been decided."""
+        """Tell the pass and the report what holds from the next row on."""
         if self.learner is not None:
             self.learner.ready(self.state.phase, self.due())
         self.report.ready(self.state.phase)
 
     def _hand_over(self, state: Learning) -> None:
-        """Give rows that have just taught to a start, and to the directions that are not identifiable yet."""
+        """Give the rows that were just learnt to the start, and to the search for directions not identifiable yet."""
         parts, phase = self.parts, self.state.phase
-        which = state.begun + np.flatnonzero(state.taught[state.begun : state.first])
+        which = state.first_new + np.flatnonzero(state.taught[state.first_new : state.first])
         part = state.rows.part(0, state.first).part(which)
-        if not state.moving:
+        if not state.has_motion:
             part = part._replace(motion=part.motion[:0])
         if parts.learner.unexcited.open:
             parts.learner.unexcited.add(part.phi, parts.learner.rls.noise)
@@ -114,7 +117,7 @@ class Phases:
                 parts.learner.rls.state.refused += refused
 
     def due(self) -> int | None:
-        """Number of the row from which the end of a block may decide something; None: every one may."""
+        """Number of the row from which the end of a block has to be reviewed; None: every block's end."""
         parts = self.parts
         if self.phase is not Phase.NORMAL or parts.learner.unexcited.open:
             return None
@@ -122,13 +125,13 @@ class Phases:
         return None if due is None else min(due, parts.fit.due)
 
     def review(self) -> None:
-        """End a block: judge, decide, and carry out what is decided."""
+        """Review at the end of a block: judge what is known, decide what follows, and carry that out."""
         parts, resting = self.parts, self.parts.gate.resting
         self._collect_refits()
         if self.phase in report.IDLE:
             if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
                 self.state.phase, self.state.spectrum = Phase.STARTING, parts.start.spectrum
-                self._unknown_fit()
+                self._forget_fit()
             return
         if cause := reason_to_restart(parts.learner):
             self._restart(cause)
@@ -165,7 +168,7 @@ class Phases:
     # --- starts
 
     def _carry_out(self, verdict: Verdict) -> None:
-        """Carry out the verdict of a start."""
+        """Carry out what the start says: it has failed, or normal mode begins, or it goes on."""
         parts = self.parts
         self.state.spectrum = parts.start.spectrum
         if isinstance(verdict, Failed):
@@ -189,11 +192,13 @@ class Phases:
             self.state.phase = Phase.NORMAL
             parts.log.say("started", verdict.text, verdict.window)
 
-    def _unknown_fit(self) -> None:
+    def _forget_fit(self) -> None:
+        """Begin the test of the fit with nothing known, as a start does."""
         self.parts.fit.begin(self.parts.history.total)
         self.parts.fit.forget(self.parts.learner)
 
     def _restart(self, cause: str) -> None:
+        """Report a fault and begin again as if nothing were known of the joint."""
         parts = self.parts
         self.state.phase, self.state.spectrum = Phase.FAULTED, UNKNOWN
         self.state.restarts += 1
@@ -212,13 +217,13 @@ class Phases:
     # --- reports
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """Report; never learns; figured: see EstimateReport."""
+        """The estimate as of the last row; learns nothing. figured: see EstimateReport."""
         if figured is None and self.learner is not None:
             self.learner.note()
         return self.report.estimate(self.state.phase, self.state.spectrum, figured)
 
     def events(self) -> list[Event]:
-        """Return what happened since the last call."""
+        """Return the events since the last call."""
         return self.parts.log.taken()
 
     def counters(self) -> dict[str, int]:
@@ -238,11 +243,11 @@ class Phases:
     # --- checkpoints
 
     def keeping(self) -> "dict[str, checkpoint.Part]":
-        """All parts with a state, by name."""
+        """All parts whose state a checkpoint keeps, by name."""
         return {"phases": self, **self.parts.keeping()}
 
     def keep(self) -> dict[str, Any] | None:
-        """State for another start of the program; None while something is not settled."""
+        """What a checkpoint keeps; None outside normal mode, and while a refit or a decision is pending."""
         if self.learner is not None:
             self.learner.note()
         if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
@@ -250,7 +255,7 @@ class Phases:
         return checkpoint.keep(self.keeping())
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a state of the same settings; it has no rows, so what looks back begins anew.
+        """Go on from a checkpoint of the same settings. It has no rows, so whatever looks back at rows begins anew.
 
         Raises NotTheSameError; this object is unusable then.
         """
@@ -265,7 +270,7 @@ class Phases:
 
 
 def _formed(rows: Rows, owners: NDArray[np.int64]) -> FormedRows:
-    """Room for rows like these, which are as they are learnt."""
+    """Room for rows of this shape, whose columns are final: no η has to be put into them."""
     outputs, parameters = rows.phi.shape[1:]
     laws, taps = rows.samples.shape[1], rows.samples.shape[3]
     return FormedRows(

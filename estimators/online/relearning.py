@@ -1,4 +1,8 @@
-"""Relearning: examines windows for a monitor, carries out its decisions about θ and η, and accepts refits."""
+"""Relearning of a model with nonlinear parameters η, after a change: how each decision of the monitor is carried out.
+
+`Windows` computes what a window of past rows says; from that the monitor decides. `Relearning` then learns θ anew from
+the window, starts a search of η (a refit), judges the refit when it has ended, and puts its result in force.
+"""
 
 import math
 from typing import NamedTuple
@@ -38,7 +42,7 @@ class Windows:
         self._learner, self._history, self._eta, self._lookback = learner, history, eta, lookback
 
     def before(self, which: Before) -> Prior:
-        """Return the prior of a window."""
+        """Return what is taken as known of θ when a window is examined."""
         if which is Before.CHANGE:
             return self._lookback.before
         return self._lookback.around if which is Before.NOW else self._lookback.nothing
@@ -74,7 +78,7 @@ class Windows:
         return ExaminedWindow(evidence, score)
 
     def _placed(self, request: WindowRequest, before: Prior) -> int:
-        """Number of the row from which on a window is of the change alone, at its most likely place."""
+        """Number of the first row that lies wholly behind the change, which is taken to be at its most likely place."""
         first = max(request.first - request.place, self._history.oldest)
         row = onset(self._history.since(first), self._learner.rls.noise, before, 2 * request.place)
         return first + row + math.ceil(self._eta.overlap) - 1  # without rows whose kernel sees both sides
@@ -105,24 +109,24 @@ class Relearning:
         self.windows = Windows(learner, history, eta, lookback)
 
     def alarmed(self, onset: int, own: bool) -> None:
-        """Take an alarm; onset: number of the row at which its change begins; own: whether that is a new change."""
+        """Take note of an alarm; onset: number of the row at which the change begins; own: whether it is a new one."""
         self._refits.drop()
         if own:
             self._lookback.before = self._lookback.prior(self._loop.state.snapshot)
         text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
         self._log.say("transient", text, self._history.span(onset))
 
-    def search(self, decision: SearchEta, shown: ExaminedWindow | None) -> None:
-        """Start a refit, and report a drift if that is the cause."""
+    def search(self, decision: SearchEta, examined: ExaminedWindow | None) -> None:
+        """Start a refit, a search of η in the worker; report a drift if that is its cause."""
         purpose, first, which, drifted = decision
-        if drifted and shown is not None:
-            names, step = self._eta.block.nonlinear, shown.evidence.step
+        if drifted and examined is not None:
+            names, step = self._eta.block.nonlinear, examined.evidence.step
             words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in drifted)
             self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
         self._refits.ask(purpose, first, self._learner.rls.noise, self.windows.before(which))
 
     def restore(self) -> str:
-        """Go on from before the alarm; returns the text of the event."""
+        """Go back to the state from before the alarm and learn the rows since; returns the text of the event."""
         missed = self._history.since(self._loop.seen)
         self._learner.restore(self._loop.state.snapshot, missed.phi, missed.y)
         return "nothing changed: values from before the alarm go on"
@@ -176,7 +180,7 @@ class Relearning:
         return reason, not outcome.residual > limit
 
     def take(self, outcome: RefitOutcome, pending: Pending, alarmed: bool) -> Spectrum:
-        """Accept a refit: η, and the θ that was learnt with it; returns the identifiable directions of its window."""
+        """Put a refit in force: η, and the θ learnt with it; returns the identifiable directions of its window."""
         lookback = self._lookback
         words = self._eta.accept(outcome, pending.last - pending.first)
         self._refits.accepted(pending, words, outcome.search)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-from scipy.signal import lsim
 
 from hil_rig.plants.base import Floats
 from hil_rig.truth.given import MODEL, GivenMotion, drawn, joint, measured
@@ -125,6 +124,7 @@ def led(seed: int) -> Trial:
 
     def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         def torque(motion: GivenMotion, _torque: Floats) -> Floats:
+
             t = np.arange(len(motion.place)) / RATE
             share = np.clip(np.minimum(t - LED[0], LED[1] - t) / 0.5, 0.0, 1.0)
             moves = truth["inertia"] * motion.acceleration + truth["viscous"] * motion.speed
@@ -167,6 +167,8 @@ def belt(seed: int) -> Trial:
         behind, w = 0.5 * truth["inertia"], 2.0 * np.pi * 8.0
 
         def torque(motion: GivenMotion, _torque: Floats) -> Floats:  # of ë + 2ζωė + ω²e = q̈, less that of a stiff belt
+            from scipy.signal import lsim  # see estimators/numerics/splines.py
+
             t = np.arange(len(motion.place)) / RATE
             _, transmitted, _ = lsim(([0.1 * w, w * w], [1.0, 0.1 * w, w * w]), motion.acceleration, t)
             return np.asarray(behind * (transmitted - motion.acceleration))

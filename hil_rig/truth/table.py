@@ -22,8 +22,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
-from scipy.stats import binom
-from scipy.stats import t as student
+from scipy.special import bdtr, stdtrit
 
 from daq.stream.reasons import says_misfit
 from hil_rig.truth import rows
@@ -208,12 +207,12 @@ def named_right(name: str, counts: Counter[str]) -> bool:
 
 def too_few(successes: int, draws: int, share: float) -> bool:
     """Whether successes come this seldom by chance, where they are this share (%) of all draws."""
-    return bool(binom.cdf(successes, draws, 0.01 * share) < DOUBTED)
+    return bool(bdtr(successes, draws, 0.01 * share) < DOUBTED)
 
 
 def slack(deviation: float, trials: int) -> float:
     """Error that a mean over so many trials may have; 0 where one trial says nothing of it."""
-    return float(student.ppf(0.975, trials - 1)) * deviation if math.isfinite(deviation) else 0.0
+    return float(stdtrit(trials - 1, 0.975)) * deviation if math.isfinite(deviation) else 0.0
 
 
 def possible(rms: float, deviation: float, trials: int) -> bool:

@@ -2,15 +2,28 @@
 
 import math
 import warnings
+from functools import cache
+from typing import Any
 
-import pint
 import pytest
 
 from drivers.units import USUAL, QuantitySettings, parse
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    PINT: pint.UnitRegistry[float] = pint.UnitRegistry()
+
+def independent(value: float, unit: str) -> Any:
+    """A quantity of pint's, which is imported only where it is asked: it takes as long as this whole file."""
+    return _registry().Quantity(value, unit)
+
+
+@cache
+def _registry() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pint
+
+        return pint.UnitRegistry()
+
+
 # ours: (as pint says it, SI as we name it, SI as pint says it)
 SAME = {
     "m": ("m", "m", "m"),
@@ -77,7 +90,7 @@ def test_a_factor_is_pints(written: str) -> None:
     found = parse(written)
     assert found is not None
     assert (found.unit, found.offset) == (name, 0)
-    assert found.factor == pytest.approx(PINT.Quantity(1.0, theirs).to(si).magnitude, rel=1e-6)
+    assert found.factor == pytest.approx(independent(1.0, theirs).to(si).magnitude, rel=1e-6)
 
 
 @pytest.mark.parametrize("written", ["°C", "degC", "deg C", "C", "degF", "°F", "K", "degK", "�C", "ï¿½C", "Â°C"])
@@ -86,7 +99,7 @@ def test_a_temperature_has_pints_zero(written: str) -> None:
     assert found is not None
     assert found.unit == "°C"
     scale = "degF" if "F" in written else "kelvin" if "K" in written else "degC"
-    assert found.factor * 300 + found.offset == pytest.approx(PINT.Quantity(300, scale).to("degC").magnitude)
+    assert found.factor * 300 + found.offset == pytest.approx(independent(300, scale).to("degC").magnitude)
 
 
 @pytest.mark.parametrize("written", ["", "-", "bit", "Hex", "ASCII", "unitless", "N/A", "1"])

@@ -36,7 +36,14 @@ def the_truth_comes_out(live: Live) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "needs"), [pytest.param("rtde", "", marks=pytest.mark.slow), ("ros2", "cyclonedds"), ("zenoh", "zenoh")]
+    ("wire", "needs"),
+    [
+        ("ros2", "cyclonedds"),
+        # the service knows no wire: of these each has its contract (test_drivers.py), a rig (test_rigs.py), and its
+        # losses (test_ros2_zenoh.py, test_rtde.py) in `make test`
+        pytest.param("rtde", "", marks=pytest.mark.slow),
+        pytest.param("zenoh", "zenoh", marks=pytest.mark.slow),
+    ],
 )
 def test_the_truth_comes_out_and_nothing_is_lost_but_on_the_way(wire: str, needs: str) -> None:
     if needs and find_spec(needs) is None:

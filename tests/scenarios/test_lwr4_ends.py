@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from scipy.signal import butter, filtfilt
 
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimator import RobotEstimator
@@ -21,6 +20,8 @@ CUTS = (15.0, 18.0, 21.0)  # s
 
 
 def smoothed(values: Floats) -> Floats:
+    from scipy.signal import butter, filtfilt
+
     return np.asarray(filtfilt(*butter(ORDER, CUT, fs=RATE), values, axis=0))
 
 

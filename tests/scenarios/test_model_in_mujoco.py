@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -39,6 +38,8 @@ def as_described(robot: RobotDescription) -> SimulatedRobot:
 
 def rolled_out(text: str, run: RobotRun, speed: Floats) -> float:
     """Root mean square of position after HORIZON, rad, under the measured torques."""
+    import mujoco
+
     model = mujoco.MjModel.from_xml_string(text)
     data, errors = mujoco.MjData(model), []
     n = run.q.shape[1]

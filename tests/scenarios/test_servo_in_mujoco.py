@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -55,6 +54,8 @@ def states(run: Pendulum) -> tuple[Floats, Floats, Floats]:
 
 def in_mujoco(text: str, run: Pendulum) -> list[float]:
     """Errors of position after HORIZON, rad, under the measured voltage."""
+    import mujoco
+
     model = mujoco.MjModel.from_xml_string(text)
     model.opt.timestep = STEP
     data, errors, (time, position, speed) = mujoco.MjData(model), [], states(run)

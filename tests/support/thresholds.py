@@ -50,7 +50,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/causes/kinds/outside.py": ("LOAD", "GRAVITY"),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),
-    "daq/core/batch_pass.py": ("NOTHING", "UPDATE", "DECISION", "REVIEWED"),
+    "daq/core/batch_pass.py": ("NOTHING", "REPEATED_UPDATE", "DECISION", "LONG_DECISION"),
     "estimators/misfit/regressors.py": (
         "SPEED",
         "DIRECTION",

@@ -36,7 +36,7 @@ class JointSilence:
         self.missing: tuple[Reason, ...] = ()  # what is missing, with its reason
         self.stale = False  # whether an event has reported it
         self.due = 0  # earliest time at which a channel can have been silent for too long
-        self.seen = np.zeros(len(channels) + 1, np.int64)  # last arrival of each column; the compiled pass writes it
+        self.last_arrivals = np.zeros(len(channels) + 1, np.int64)  # of each column; written by the pass
         self.rows = RowsState()
         self._sources = [(role, joint.channels[role].signal) for role in channels]
         rates = [joint.channels[role].rate or joint.rate for role in channels]
@@ -60,11 +60,11 @@ class JointSilence:
         """Update what is missing."""
         if self.rows.last_arrival == 0:
             self.rows.last_arrival = now
-        self.seen[self.seen == 0] = now
+        self.last_arrivals[self.last_arrivals == 0] = now
         self.missing = self._unusable(now, estimator)
         if not self.missing:
             rows_due = self.rows.row_arrival + self._rowless_after(estimator)
-            self.due = min(int((self.seen[:-1] + self._stale_after).min()), rows_due)
+            self.due = min(int((self.last_arrivals[:-1] + self._stale_after).min()), rows_due)
 
     def faulted(self, estimate: Estimate, mistakes: tuple[Reason, ...]) -> Estimate:
         """The estimate of a joint that lacks something. mistakes: mistakes of configuration that are suspected."""
@@ -84,7 +84,7 @@ class JointSilence:
 
     def _silent_channels(self, now: int) -> tuple[Reason, ...]:
         """Every channel that gives no data."""
-        silence = now - self.seen[:-1]
+        silence = now - self.last_arrivals[:-1]
         silent = (silence >= self._stale_after).nonzero()[0]
         if len(silent) == 0:
             return ()

@@ -1,4 +1,4 @@
-"""What follows the samples of one joint beside its estimator: counters, watches and the pipelines of all joints."""
+"""What follows the samples of one joint, besides its estimator: counters, watches, pipelines that all joints share."""
 
 from concurrent.futures import Executor
 from typing import Final
@@ -22,7 +22,7 @@ class FollowersState(Layout):
 
     use: JointUseState
     stored: StoredSamples  # for the watch of causes
-    together: tuple[JointRows, ...] = ()  # for the pipelines of all joints
+    shared_rows: tuple[JointRows, ...] = ()  # of the pipelines that take the samples of all joints
     samples: int = 0  # that were taken
     step: float = 0.0  # of the encoder, rad (m), 0 if not known
     stores: bool = False  # whether samples are stored
@@ -68,15 +68,15 @@ class SampleFollowers:
         last = _follow(ticks, samples, count, step, causes is not None, self.state)
         if causes is not None and causes.due:
             self.diagnosed |= causes.look()
-        if self._beside:
-            self._absorb_beside(ticks[:count], samples[:count])
+        if self._has_extra:
+            self._absorb_extra(ticks[:count], samples[:count])
         return last
 
     def prepare(self, step: float, trusted: bool) -> bool:
         """Let `follow_on` take samples, see `absorb`; returns whether anything has to be given all of them."""
         causes, state = self._causes if trusted else None, self.state
         state.step, state.stores, state.chunk = step, causes is not None, 0 if causes is None else causes.former.chunk
-        return self._beside or (causes is not None and causes.due)
+        return self._has_extra or (causes is not None and causes.due)
 
     @property
     def samples(self) -> int:
@@ -84,11 +84,11 @@ class SampleFollowers:
         return self.state.samples
 
     @property
-    def _beside(self) -> bool:
+    def _has_extra(self) -> bool:
         """Whether anything follows the samples that most joints do not have."""
         return self._clearance is not None or self.channel_watch is not None
 
-    def _absorb_beside(self, ticks: Nanoseconds, samples: Floats) -> None:
+    def _absorb_extra(self, ticks: Nanoseconds, samples: Floats) -> None:
         """Give samples to what most joints do not have."""
         if self._clearance is not None:
             self._clearance.absorb(ticks, samples)
@@ -117,8 +117,8 @@ def _hand_over(ticks: Nanoseconds, samples: Floats, step: float, stores: bool, s
     absorb_use(ticks, samples, step, state.use)
     if stores:
         store_samples(ticks, samples, state.stored)
-    for one in range(len(state.together)):
-        push(ticks, samples, state.together[one])
+    for one in range(len(state.shared_rows)):
+        push(ticks, samples, state.shared_rows[one])
 
 
 @inline

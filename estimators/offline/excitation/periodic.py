@@ -9,7 +9,6 @@ What is discarded is said: a motion with stick-slip has harmonics above N_h. Din
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.signal import savgol_filter
 
 from estimators.quantities import Floats
 
@@ -28,6 +27,8 @@ class Derivatives(NamedTuple):
 
 def smoothed(values: Floats, passes: int = 3) -> Floats:
     """The five-point cubic along the first axis, so many times."""
+    from scipy.signal import savgol_filter  # see estimators/numerics/splines.py
+
     for _ in range(passes):
         values = savgol_filter(values, POINTS, CUBIC, axis=0, mode="interp")
     return values

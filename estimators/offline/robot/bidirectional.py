@@ -12,7 +12,6 @@ After Liu et al., Actuators 2023, 12, 454, loop 1, corrected: what stands above 
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.signal import fftconvolve
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import weighted
@@ -108,6 +107,8 @@ def _binned(speed: Floats, torque: Floats) -> tuple[Floats, Floats]:
 
 def _shift(path: Floats, other: Floats) -> int:
     """How many samples the other starts after this one: where their correlation over all joints is largest."""
+    from scipy.signal import fftconvolve  # see estimators/numerics/splines.py
+
     size = np.maximum(path.std(axis=0), 1e-12)
     a, b = (path - path.mean(axis=0)) / size, (other - path.mean(axis=0)) / size
     product = fftconvolve(a, b[::-1], axes=0).sum(axis=1)

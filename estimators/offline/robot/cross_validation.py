@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import of_sums
@@ -173,7 +173,7 @@ def better(before: Validated, after: Validated) -> bool:
         return False
     ratio, deviation = gained(np.log(before.losses), np.log(after.losses))
     least = ROUNDING * float(before.losses.mean())
-    enough = float(t.ppf(1.0 - DOUBT, len(before.losses) - 1)) * deviation
+    enough = float(stdtrit(len(before.losses) - 1, 1.0 - DOUBT)) * deviation
     return ratio > enough and gained(before.losses, after.losses)[0] > least
 
 

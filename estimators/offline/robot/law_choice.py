@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
@@ -283,7 +283,7 @@ def _special(
     ]
     if by_place:
         named.append(("maxwell_slip, directions, place", trial.slipping({}, True, True)))
-    errors = float(t.ppf(1.0 - DOUBT / max(len(named), 1), len(start.validated.losses) - 1))
+    errors = float(stdtrit(len(start.validated.losses) - 1, 1.0 - DOUBT / max(len(named), 1)))
     gain = (1.0 - SQUARES) * float(start.validated.losses.mean())
     for name, law in named:
         say(f"friction law: {name}")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.newton_euler import mass_matrix
@@ -50,7 +50,7 @@ def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str
         return robot
     worse = lost - without
     deviation = float(worse.std(ddof=1) / np.sqrt(len(worse)))
-    return robot if worse.mean() > float(t.ppf(1.0 - DOUBT, len(worse) - 1)) * deviation else free
+    return robot if worse.mean() > float(stdtrit(len(worse) - 1, 1.0 - DOUBT)) * deviation else free
 
 
 def _inertia(robot: RobotDescription, q: Floats) -> Floats:

@@ -41,15 +41,15 @@ TRAVEL: Final = 0.5
 NEWS: Final = 0.2
 
 
-class Seen(Layout):
-    """Range of speed and position in a window of rows, and when limits may change."""
+class MotionRange(Layout):
+    """Range of speed and position in a window of rows, and when the limits of standstill may change."""
 
-    slow: float = math.inf  # rad/s (m/s)
-    fast: float = 0.0
-    lowest: float = math.inf  # rad (m)
+    slow: float = math.inf  # rad/s (m/s), least speed
+    fast: float = 0.0  # rad/s (m/s), highest speed
+    lowest: float = math.inf  # rad (m), position
     highest: float = -math.inf
-    left: int = ENDLESS  # rows until the window is full
-    due: int = NEVER  # ns, of the rows from which on an encoder's steps count
+    rows_left: int = ENDLESS  # rows until the window is full
+    steps_due: int = NEVER  # ns, of the rows from which on an encoder's steps count
 
 
 class Standstill:
@@ -62,30 +62,31 @@ class Standstill:
         self._least, self._top = np.inf, 0.0  # of all windows with travel
         self._step = 0.0  # rad/s (m/s)
         self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
-        self.seen = Seen(left=self._window)
+        self.motion_range = MotionRange(rows_left=self._window)
 
     def coarse(self, since: int, speed: float) -> None:
         """Note that from this instant (ns) one step of an encoder is known to read as this speed (rad/s, m/s)."""
         self._coming.append((since, STEPS * speed))
-        self.seen.due = self._coming[0][0]
+        self.motion_range.steps_due = self._coming[0][0]
 
     def decide(self) -> None:
         """Set the limits: a window is full, or an encoder's steps count from the next row on."""
-        seen = self.seen
-        if seen.left == 0:
-            self._close(seen)
-            seen.left = self._window
+        motion_range = self.motion_range
+        if motion_range.rows_left == 0:
+            self._close(motion_range)
+            motion_range.rows_left = self._window
         elif self._coming:
             self._step = max(self._step, self._coming.pop(0)[1])
             self._set()
-            seen.due = self._coming[0][0] if self._coming else NEVER
+            motion_range.steps_due = self._coming[0][0] if self._coming else NEVER
 
-    def _close(self, seen: Seen) -> None:
+    def _close(self, motion_range: MotionRange) -> None:
         """End a window."""
-        if 0.0 < TRAVEL * seen.fast <= seen.highest - seen.lowest:
-            self._top, self._least = max(self._top, seen.fast), min(self._least, seen.slow)
+        if 0.0 < TRAVEL * motion_range.fast <= motion_range.highest - motion_range.lowest:
+            self._top, self._least = max(self._top, motion_range.fast), min(self._least, motion_range.slow)
             self._set()
-        seen.slow, seen.fast, seen.lowest, seen.highest = math.inf, 0.0, math.inf, -math.inf
+        motion_range.slow, motion_range.fast = math.inf, 0.0
+        motion_range.lowest, motion_range.highest = math.inf, -math.inf
 
     def _set(self) -> None:
         noise = max(self._step, min(USUAL, SURELY * self._least) if self._top > 0.0 else 0.0)
@@ -100,13 +101,13 @@ class Standstill:
 
 
 @inline
-def see(speed: float, place: float, seen: Seen) -> None:
-    """Take one row. A value that is not a number stays."""
-    if speed < seen.slow or np.isnan(speed):
-        seen.slow = speed
-    if speed > seen.fast or np.isnan(speed):
-        seen.fast = speed
-    if place < seen.lowest or np.isnan(place):
-        seen.lowest = place
-    if place > seen.highest or np.isnan(place):
-        seen.highest = place
+def widen_range(speed: float, place: float, motion_range: MotionRange) -> None:
+    """Widen the range by one row. A value that is not a number stays in it until the window ends."""
+    if speed < motion_range.slow or np.isnan(speed):
+        motion_range.slow = speed
+    if speed > motion_range.fast or np.isnan(speed):
+        motion_range.fast = speed
+    if place < motion_range.lowest or np.isnan(place):
+        motion_range.lowest = place
+    if place > motion_range.highest or np.isnan(place):
+        motion_range.highest = place

@@ -1,7 +1,7 @@
 """Base of all monitors. A monitor gets numbers and returns a decision; it changes nothing but its own memory.
 
 At the end of a block it gets a Moment, and answers with a decision, or with a request for a window. The Evidence of
-that window then gives the decision. Decisions are carried out in phases.py and relearning.py.
+that window then gives the decision. Decisions are carried out in change_handling.py.
 """
 
 from collections.abc import Iterator
@@ -15,21 +15,21 @@ SIGNIFICANT: Final = 4.0
 
 
 class Moment(NamedTuple):
-    """State of the estimator at the end of a block; lengths in rows."""
+    """State of the estimator at the end of a block of rows. Counts and lengths are in rows unless a unit is given."""
 
     row: float  # s between rows
     block: int
     now: int  # number of the next row
-    span: int  # one motion period
-    needed: float  # what a start takes at least
-    capacity: int  # that can be looked back
-    searching: bool  # a refit is under way
-    suspicious: bool  # an alarm may be on its way
-    basis: int  # that η in force rests on
-    moved: int  # rows of motion since the phase began
+    span: int  # rows of one period of the motion
+    needed: float  # rows that a start takes at least
+    capacity: int  # past rows that are kept to look back at
+    searching: bool  # whether a refit is under way
+    suspicious: bool  # whether the squared error has begun to add up, as it does before an alarm
+    basis: int  # rows that η in force was found from
+    moved: int  # rows of motion since the present phase began
     elapsed: float  # s of motion since the last alarm
-    variance: float  # recent residual variance, whitened
-    level: float  # the same, over longer
+    variance: float  # residual variance of the last rows, over that of the noise
+    level: float  # the same over more rows
     covered: bool  # every value that was valid before the alarm is valid again
     error: float = 0.0  # N·m (N), recent rms error of prediction of the output that holds the friction
     same: bool = False  # every value is what it was before the alarm, as far as both are known
@@ -44,7 +44,7 @@ class Purpose(StrEnum):
 
 
 class Before(StrEnum):
-    """What is taken as known of the columns that are not friction."""
+    """What is taken as known of θ, but for the friction, when a window is examined or searched."""
 
     NOTHING = "nothing"
     CHANGE = "change"  # what was known before the change that is looked into
@@ -57,25 +57,25 @@ class WindowRequest(NamedTuple):
     purpose: Purpose
     first: int  # number of its first row
     before: Before
-    place: int = 0  # rows on either side among which the change's most likely one is to be found; 0: it is exact
+    place: int = 0  # rows on either side within which the change's most likely place is looked for; 0: `first` is exact
 
 
 class Evidence(NamedTuple):
-    """What a window says, with η frozen."""
+    """What the rows of a window say while η stays as it is in force."""
 
     purpose: Purpose
     first: int  # number of its first row
     now: int  # number behind its last
-    rows: int  # since the change
-    needed: float  # rows that a start takes
-    span: int  # rows of one motion period
-    usual: float  # residual variance of the start, whitened
-    overlap: float  # rows that say the same
-    variance: float  # residual, whitened
-    signal: float  # mean square of y, whitened
-    unchanged: float  # by how much χ² of the earlier θ is worse than that of the window's own
-    gain: float  # χ² that another η would explain more; NaN where it is not needed, as reach
-    reach: float  # how uncertain the window leaves the torque over the whole motion, of a row's noise variance
+    rows: int  # rows since the change
+    needed: float  # rows that a start takes at least
+    span: int  # rows of one period of the motion
+    usual: float  # residual variance of the start, over that of the noise
+    overlap: float  # how many rows share the same samples, and so count as one
+    variance: float  # residual variance of the window, over that of the noise
+    signal: float  # mean square of the torque, over the variance of the noise
+    unchanged: float  # by how much χ² is worse with θ from before than with the window's own
+    gain: float  # by how much χ² would fall with another η; NaN where nobody asks, as `reach`
+    reach: float  # variance of the torque over the whole motion that the window leaves open, over that of a row's noise
     step: Floats  # (nonlinear,) to the η that would explain most, of s
     sigma: Floats  # (nonlinear,) its deviations, of the window alone, for `noise`
     known: Floats  # (nonlinear,) deviations of s in force
@@ -90,8 +90,8 @@ class Recover(NamedTuple):
     """Decision: the learner's present values count from here on."""
 
     text: str
-    usual: bool = False  # the residual of now is the new usual
-    own: bool = False  # nothing has changed: what raised the alarm is the joint's own
+    usual: bool = False  # whether the present residual is the usual one from here on
+    own: bool = False  # whether nothing has changed: the joint's own residual, as large as ever, raised the alarm
 
 
 class Restore(NamedTuple):

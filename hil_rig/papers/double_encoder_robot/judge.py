@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
+from estimators.numerics.splines import zero_phase_low_pass
 from hil_rig.papers.double_encoder_robot.excitation import BETTER, PERIOD, describe, excitation
 from hil_rig.papers.double_encoder_robot.published import TABLE_1, TABLE_4, gains
 from hil_rig.papers.figures import Figure, Reproduced, keeping, main, program
@@ -193,7 +193,7 @@ def _errors(folder: Path, found: dict[str, Floats], name: str, word: str) -> Flo
 def _filtered(values: Floats, time_: Floats, at: Floats) -> Floats:
     """Through the recipe's 8 Hz low-pass, at these times."""
     rate = (len(time_) - 1) / (time_[-1] - time_[0])
-    smooth = sosfiltfilt(butter(4, 8.0, fs=rate, output="sos"), values, axis=0, padlen=int(rate))
+    smooth = zero_phase_low_pass(values, 4, 8.0, rate, int(rate))
     return np.asarray(smooth[np.rint((at - time_[0]) * rate).astype(np.int64)])
 
 

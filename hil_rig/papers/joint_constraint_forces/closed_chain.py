@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.integrate import simpson
-from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.description import MechanismError
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
+from estimators.numerics.splines import zero_phase_low_pass
 from estimators.offline.mechanism_fit import identify
 from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.papers.joint_constraint_forces.tree import parameters
@@ -110,7 +110,7 @@ def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
     settings = LegSettings()
     played = Leg(settings, []).exact(20_000)
     figures.append(Figure("rig: the loops stay closed to", float(played[:, 10].max()), high=1e-12, unit="m"))
-    smooth = np.asarray(sosfiltfilt(butter(2, 60.0, fs=settings.rate, output="sos"), played[:, :2], axis=0))
+    smooth = zero_phase_low_pass(played[:, :2], 2, 60.0, settings.rate)
     speed = np.gradient(smooth[:, 0], 1 / settings.rate)
     second = np.gradient(speed, 1 / settings.rate)
     part = slice(500, -500, 10)

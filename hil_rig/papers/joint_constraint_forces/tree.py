@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.integrate import simpson
-from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
+from estimators.numerics.splines import zero_phase_low_pass
 from estimators.offline.mechanism_fit import identify
 from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import Floats
@@ -104,7 +104,7 @@ def table(options: argparse.Namespace) -> Reproduced:
 def _rig(figures: list[Figure]) -> str:
     settings = Tree5Settings()
     played = Tree5(settings, 1, []).exact(30_000)
-    smooth = np.asarray(sosfiltfilt(butter(2, 60.0, fs=settings.rate, output="sos"), played[:, : 2 * JOINTS], axis=0))
+    smooth = zero_phase_low_pass(played[:, : 2 * JOINTS], 2, 60.0, settings.rate)
     dq = np.gradient(smooth[:, :JOINTS], 1 / settings.rate, axis=0)
     ddq = np.gradient(dq, 1 / settings.rate, axis=0)
     part = slice(500, -500, 10)

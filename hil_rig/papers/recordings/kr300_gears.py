@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import scipy.io
-from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.joints.lost_motion import BY_TORQUE, TORQUE, LostMotionSettings
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.newton_euler import newton_euler
+from estimators.numerics.splines import zero_phase_low_pass
 from estimators.online.gear.lost_motion import GearReport, LostMotion
 from estimators.quantities import Floats
 from estimators.recursive.blocks import Blocks, spread
@@ -82,7 +82,7 @@ def _doubled(blocks: Blocks) -> float:
 def loads(q: Floats) -> Floats:
     """What the gears carry by the authors' masses, (rows, 6) N·m."""
     robot = DhTable.model_validate(tomllib.loads(TABLE.read_text(encoding="utf-8"))).robot()
-    smooth = np.ascontiguousarray(sosfiltfilt(butter(2, SMOOTH, fs=1 / PERIOD, output="sos"), q, axis=0))
+    smooth = np.ascontiguousarray(zero_phase_low_pass(q, 2, SMOOTH, 1 / PERIOD))
     dq = np.gradient(smooth, PERIOD, axis=0)
     ddq = np.gradient(dq, PERIOD, axis=0)
     rows, n = q.shape

@@ -11,7 +11,6 @@ Reference: De Luca, Mattone, ICRA 2003 and 2005; Haddadin, De Luca, Albu-Schäff
 from typing import Final
 
 import numpy as np
-from scipy.signal import butter, lfilter, lfilter_zi
 
 from estimators.models.robots.files.identified import IdentifiedRobot
 from hil_rig.plants.base import Floats
@@ -45,5 +44,7 @@ def observed(found: IdentifiedRobot, q: Floats, torque: Floats, period: float, g
 
 
 def _smooth(values: Floats, period: float) -> Floats:
+    from scipy.signal import butter, lfilter, lfilter_zi  # see estimators/numerics/splines.py
+
     b, a = butter(2, 2.0 * QUICK * period)
     return np.asarray(lfilter(b, a, values, axis=0, zi=lfilter_zi(b, a)[:, None] * values[:1])[0])

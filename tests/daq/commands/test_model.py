@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -64,6 +63,8 @@ def states(rows: int) -> tuple[Floats, Floats, Floats]:
 
 def needed(text: str, q: Floats, dq: Floats, ddq: Floats) -> Floats:
     """The torque that MuJoCo's motors have to give for a motion."""
+    import mujoco
+
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
     found = np.empty_like(q)

@@ -8,7 +8,7 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
-from daq.core.batch_pass import DECISION, NOTHING, REVIEWED, UPDATE
+from daq.core.batch_pass import DECISION, LONG_DECISION, NOTHING, REPEATED_UPDATE
 from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.pipeline import Pipeline
 from drivers.reading import READING
@@ -43,10 +43,10 @@ def test_who_has_something_to_decide_goes_last() -> None:
     def seen(batch: np.ndarray, late: bool):  # type: ignore[no-untyped-def]
         turn: list[bool] = []
         stops.append(turn)
-        for index, left, own in through(batch, late):
-            turn.append(left == REVIEWED)
-            assert (left == REVIEWED) == (pipeline.joints[index].state.estimator.stop == REVIEW)
-            yield index, left, own
+        for index, task, own in through(batch, late):
+            turn.append(task == LONG_DECISION)
+            assert (task == LONG_DECISION) == (pipeline.joints[index].state.estimator.stop == REVIEW)
+            yield index, task, own
 
     pipeline._pass.through = seen  # type: ignore[method-assign]
     for batch in readings(6.0):
@@ -80,9 +80,9 @@ def played(config: Config, seconds: float, more: float = 0.0, wild: float = 0.0)
     through = pipeline._pass.through
 
     def seen(batch: np.ndarray, late: bool):  # type: ignore[no-untyped-def]
-        for index, left, own in through(batch, late):
-            steps.append(left)
-            yield index, left, own
+        for index, task, own in through(batch, late):
+            steps.append(task)
+            yield index, task, own
 
     pipeline._pass.through = seen  # type: ignore[method-assign]
     for end in range(1, len(t), 20):  # as a core takes them: up to the sample with which an interval begins
@@ -101,14 +101,14 @@ def test_most_updates_are_made_without_asking_and_are_the_same_to_the_bit(
     told = estimates[round(0.7 * len(estimates)) : round(0.79 * len(estimates))]  # before something pushes
     assert {(one["phase"], one["health"]["status"]) for one in told} == {("normal", status)}
     usual = steps[round(0.7 * len(steps)) : round(0.79 * len(steps))]
-    assert usual.count(UPDATE) + usual.count(NOTHING) > 0.7 * len(usual)
-    attend = JointPipeline._attend
+    assert usual.count(REPEATED_UPDATE) + usual.count(NOTHING) > 0.7 * len(usual)
+    prepare = JointPipeline._prepare_next_turn
 
     def always(joint: JointPipeline) -> None:
-        attend(joint)
-        joint.beside.attended = True
+        prepare(joint)
+        joint.uneventful.needs_python = True
 
-    monkeypatch.setattr(JointPipeline, "_attend", always)
+    monkeypatch.setattr(JointPipeline, "_prepare_next_turn", always)
     asked, others = played(config, 44.0, more)
     assert min(others) >= DECISION, "here each turn is seen in Python"
     assert messages == asked

@@ -1,7 +1,6 @@
 """What an error of the position did to θ, against least squares of the same rows without that error."""
 
 import numpy as np
-from scipy.signal import lfilter
 
 from estimators.misfit.position_error import position_error
 from estimators.numerics.directions import Directions
@@ -15,6 +14,8 @@ NONE = np.zeros((4, 4))
 
 def products(size: float, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
     """[φᵀφ] of the rows, Σ z[φ y z], θ of least squares, and by how much it is off; size: rad, of the error."""
+    from scipy.signal import lfilter
+
     rng = np.random.default_rng(seed)
     t, phase = ROW * np.arange(ROWS), rng.uniform(0.0, 2.0 * np.pi, 2)
     q, v, a = (

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from estimators.misfit import scores
 from estimators.misfit.scores import OWN_SUMS, ScoreState
@@ -144,4 +143,6 @@ def test_noise_is_not_found() -> None:
 
 @pytest.mark.parametrize("blocks", [20.0, 50.0, 1000.0])
 def test_the_level_is_students(blocks: float) -> None:
+    import scipy.stats
+
     assert scores.critical(blocks) == pytest.approx(scipy.stats.t.isf(0.5e-5, blocks - 1.0), rel=0.02)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.signal import bilinear, lfilter
 
 from estimators.numerics.causal_low_pass import CausalLowPass
 
@@ -12,6 +11,8 @@ CUTOFF, PERIOD = 10.0, 1e-3
 
 
 def test_value_rate_and_second_derivative_are_scipys() -> None:
+    from scipy.signal import bilinear, lfilter
+
     omega = 2.0 * np.pi * CUTOFF
     u = np.random.default_rng(1).normal(size=400)
     u[0] = 0.0

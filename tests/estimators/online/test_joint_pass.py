@@ -111,7 +111,7 @@ def by_readings(
     state.ticks, state.samples, state.bridged = resampler.ticks, resampler.rows, resampler.bridged
     state.intervals = Intervals(length=EVERY)
     state.late = late
-    line = JointPassState(aligner=resampler.aligner, estimator=state, seen=np.zeros(channels + 1, np.int64))
+    line = JointPassState(aligner=resampler.aligner, estimator=state, last_arrivals=np.zeros(channels + 1, np.int64))
     updates: list[tuple[int, str]] = []
     there = np.random.default_rng(6).random(len(values)) > 0.002
     time, values = samples[0][there] + 10**9, values[there]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import signal
 
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
@@ -59,6 +58,8 @@ def test_the_excursion_is_counted_by_hand() -> None:
 def test_rows_that_swell_together_beyond_their_kernel_raise_the_least_threshold(alike: float) -> None:
     """Squares of a first-order process whose ρ is c²ᵏ: τ = (1 + c²)/(1 − c²), against that of white noise of as many
     rows that say the same."""
+    from scipy import signal
+
     rng, rows, c = np.random.default_rng(5), 40_000, np.sqrt(alike)
     e = signal.lfilter([np.sqrt(1.0 - alike)], [1.0, -c], rng.standard_normal(rows))
     tau = (1.0 + alike) / (1.0 - alike)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy  # loads its parts when they are used
 from numpy.typing import NDArray
 from scipy.special import erf
-from scipy.stats import chisquare, ks_2samp, kstest
 
 from estimators.quantities import Floats
 from estimators.search import minimise
@@ -125,8 +125,8 @@ def test_a_bee_goes_between_minus_and_plus_the_distance_to_any_other_source() ->
             # what a uniform step of each neighbour makes of |moved|, on average over the neighbours, is uniform
             shares.append(math.copysign(np.mean(np.minimum(1.0, abs(moved) / apart)), moved))
             coordinates[coordinate] += 1
-    assert kstest(shares, "uniform", (-1.0, 2.0)).pvalue > RARE
-    assert chisquare(coordinates).pvalue > RARE
+    assert scipy.stats.kstest(shares, "uniform", (-1.0, 2.0)).pvalue > RARE
+    assert scipy.stats.chisquare(coordinates).pvalue > RARE
 
 
 def test_a_bee_goes_towards_the_other_source_as_often_as_away_from_it() -> None:
@@ -137,7 +137,7 @@ def test_a_bee_goes_towards_the_other_source_as_often_as_away_from_it() -> None:
             (coordinate,) = differs(point, x[source])
             apart = x[source] - x[1 - source]
             shares.append((point - x[source])[coordinate] / apart[coordinate])
-    assert kstest(shares, "uniform", (-1.0, 2.0)).pvalue > RARE
+    assert scipy.stats.kstest(shares, "uniform", (-1.0, 2.0)).pvalue > RARE
 
 
 @pytest.mark.parametrize(
@@ -160,14 +160,14 @@ def test_onlookers_choose_a_source_with_a_chance_proportional_to_its_fitness(
     possible = np.array(fitness) > 0.0
     assert (chosen[~possible] == 0).all()
     expected = chosen.sum() * np.array(fitness)[possible] / np.sum(fitness)
-    assert chisquare(chosen[possible], expected).pvalue > RARE
+    assert scipy.stats.chisquare(chosen[possible], expected).pvalue > RARE
 
 
 def test_a_scout_may_land_anywhere_in_the_box() -> None:
     run = heard(Bees(sources=2, limit=1), never_better(np.zeros(2)), 2, 1500, wall=3.0)
     landed = np.concatenate([one.points for one in run if len(one.points) == 1])
     assert len(landed) > 300
-    assert kstest(landed.ravel(), "uniform", (-3.0, 6.0)).pvalue > RARE
+    assert scipy.stats.kstest(landed.ravel(), "uniform", (-3.0, 6.0)).pvalue > RARE
 
 
 def test_the_pointing_mechanism_has_the_colony_that_its_paper_prints() -> None:
@@ -238,7 +238,7 @@ def test_a_found_nest_moves_any_share_of_the_way_between_two_others(search: Sear
     steps = np.concatenate([one.points - x for one in run[2::2]])
     shares = [pair_of(step, x)[0] for step in steps if np.count_nonzero(step) >= 3]
     assert len(shares) > 700
-    assert kstest(shares, "uniform").pvalue > RARE
+    assert scipy.stats.kstest(shares, "uniform").pvalue > RARE
 
 
 def mantegna(rng: np.random.Generator, count: int) -> Floats:
@@ -252,7 +252,7 @@ def test_flights_are_levy_steps_scaled_by_the_distance_to_the_best_nest() -> Non
     found = np.concatenate([((one.points - x)[1:] / (x - x[0])[1:]).ravel() for one in run[1::2]])
     rng = np.random.default_rng(11)
     wanted = 0.05 * mantegna(rng, 60_000) * rng.normal(size=60_000)
-    assert ks_2samp(found, wanted).pvalue > RARE
+    assert scipy.stats.ks_2samp(found, wanted).pvalue > RARE
 
 
 def test_levy_steps_have_the_distribution_of_mantegnas_quotient() -> None:
@@ -264,8 +264,8 @@ def test_levy_steps_have_the_distribution_of_mantegnas_quotient() -> None:
         inside: Floats = 0.5 + 0.5 * erf(t[:, None] * v ** (1.0 / 1.5) / (SPREAD * math.sqrt(2.0))) @ weight
         return inside
 
-    assert kstest(levy(np.random.default_rng(3), (5000,), 1.5), below).pvalue > RARE
-    assert kstest(levy(np.random.default_rng(3), (5000,), 1.0), "cauchy").pvalue > RARE
+    assert scipy.stats.kstest(levy(np.random.default_rng(3), (5000,), 1.5), below).pvalue > RARE
+    assert scipy.stats.kstest(levy(np.random.default_rng(3), (5000,), 1.0), "cauchy").pvalue > RARE
 
 
 def test_the_step_size_of_the_chaotic_cuckoo_follows_the_tent_map() -> None:
@@ -281,7 +281,7 @@ def test_the_step_size_of_the_chaotic_cuckoo_follows_the_tent_map() -> None:
         assert after == pytest.approx(2.0 * tent * min(before, 1.0 - before), abs=0.03)
     shares = [pair_of(step[:6], x[:, :6])[0] / one / size for one, found in zip(z, run[2::2], strict=True)
               for step in found.points - x if np.count_nonzero(step[:6]) >= 2]  # fmt: skip
-    assert kstest(shares, "uniform").pvalue > RARE
+    assert scipy.stats.kstest(shares, "uniform").pvalue > RARE
 
 
 def test_a_worse_nest_is_accepted_as_often_as_the_temperature_allows() -> None:
@@ -366,13 +366,13 @@ def test_the_pull_is_a_uniform_share_of_its_coefficient_in_each_coordinate(
     own, a, b, c = (one.points for one in run[:4])
     goal = own if cognitive else own[leaders(first, neighbours)]
     shares = ((c - b) - 0.5 * (b - a)) / (0.2 * (goal - b))
-    assert kstest(shares[np.abs(goal - b) > 1e-6], "uniform").pvalue > RARE
+    assert scipy.stats.kstest(shares[np.abs(goal - b) > 1e-6], "uniform").pvalue > RARE
 
 
 def test_without_pull_a_particle_slows_down_by_its_inertia_and_stops_at_a_wall() -> None:
     run = heard(Swarm(particles=30, inertia=0.9, cognitive=0.0, social=0.0), rugged, 5, 30, wall=4.0)
     x = np.array([one.points for one in run])
-    assert kstest(x[0].ravel(), "uniform", (-4.0, 8.0)).pvalue > RARE
+    assert scipy.stats.kstest(x[0].ravel(), "uniform", (-4.0, 8.0)).pvalue > RARE
     v = np.diff(x, axis=0)
     inside = (np.abs(x[1:]) < 4.0).all(axis=0)  # coordinates that never meet a wall
     np.testing.assert_allclose(v[1:][:, inside], 0.9 * v[:-1][:, inside], rtol=1e-6, atol=1e-12)
@@ -381,7 +381,9 @@ def test_without_pull_a_particle_slows_down_by_its_inertia_and_stops_at_a_wall()
     assert (hit[1:] >= hit[:-1]).all(), "what has met a wall stays there: it has lost that speed"
     free = heard(Swarm(particles=30, inertia=0.9, cognitive=0.0, social=0.0), rugged, 20, 2)
     steps = (free[1].points - free[0].points) / 0.9
-    assert kstest(steps.ravel(), "uniform", (-REACH, 2.0 * REACH)).pvalue > RARE, "half of the box either way"
+    assert scipy.stats.kstest(steps.ravel(), "uniform", (-REACH, 2.0 * REACH)).pvalue > RARE, (
+        "half of the box either way"
+    )
 
 
 def test_a_particle_that_meets_a_wall_has_lost_its_speed_there() -> None:
@@ -393,7 +395,7 @@ def test_a_particle_that_meets_a_wall_has_lost_its_speed_there() -> None:
     hit = np.abs(before) == 4.0
     assert np.count_nonzero(hit) > 20
     share = (then - before)[hit] / (own[0] - before)[hit]
-    assert kstest(share / social, "uniform").pvalue > RARE, "none of it is used up by a speed into the wall"
+    assert scipy.stats.kstest(share / social, "uniform").pvalue > RARE, "none of it is used up by a speed into the wall"
 
 
 def test_no_particle_is_faster_than_half_the_box() -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.signal import find_peaks
 
 from estimators.wear.use_counts import BAND, PAUSE, STEPS, UseCounts, UseState, count_use
 
@@ -33,6 +32,8 @@ def multisine(seconds: float, seed: int) -> Floats:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("noise", "step"), [(0.0, 0.0), (5e-5, 0.0), (0.0, 2 * np.pi / 4096)])
 def test_a_motion_has_its_way_and_its_turning_points(seed: int, noise: float, step: float) -> None:
+    from scipy.signal import find_peaks
+
     true = multisine(20.0, seed)
     measured = true + np.random.default_rng(seed + 100).normal(0.0, noise, len(true))
     if step:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -32,6 +31,8 @@ def test_torque_and_all_pin_forces_are_those_of_the_mechanism_file_with_friction
 
 def test_without_friction_acceleration_and_the_tips_force_are_mujocos() -> None:
     """The plant's torque, put into MuJoCo's linkage, whose loop is closed by a connect constraint."""
+    import mujoco
+
     played = FourBar(FourBarSettings(mu=0.0, viscous=0.0), []).exact(2000)
     mechanism = load(FILE)
     crank, coupler, rocker = mechanism.description.links

@@ -4,7 +4,6 @@ import tomllib
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from daq.state.toml_text import toml_text
 from estimators.models.compensation.bases import RadialBases
@@ -25,6 +24,8 @@ def data(seed: int, rows: int = 1500) -> tuple[Floats, Floats, Floats]:
 @pytest.mark.compiled
 def test_a_mixture_is_the_mean_of_y_given_u() -> None:
     """Against the joint density, integrated over y."""
+    from scipy.stats import multivariate_normal
+
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     u, _, y = data(1)
     found = GaussianMixtureRegression.fit(u, y, 4)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -105,6 +104,8 @@ def test_a_closed_chain_is_pinocchios_with_the_cut_forces_as_external_ones(leg: 
 
 
 def test_cut_forces_are_mujocos(leg: Mechanism) -> None:
+    import mujoco
+
     text = ['<mujoco><option gravity="0 -9.8 0"/><compiler angle="radian"/><worldbody>']
     links = leg.description.links
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import signal
 
 from estimators.numerics.local_cubic import windows
 from estimators.online.gear.rows import butterworth
@@ -10,11 +9,15 @@ from estimators.online.gear.rows import butterworth
 
 @pytest.mark.parametrize(("cutoff", "rate"), [(20.0, 1000.0), (20.0, 100.0), (5.0, 250.0)])
 def test_the_low_pass_is_butterworths_of_second_order(cutoff: float, rate: float) -> None:
+    from scipy import signal
+
     b, a = signal.butter(2, cutoff, fs=rate)
     assert butterworth(cutoff, 1.0 / rate) == pytest.approx([*b, *a[1:]], rel=1e-12)
 
 
 def test_a_cutoff_that_samples_do_not_reach_is_the_highest_that_they_do() -> None:
+    from scipy import signal
+
     b, a = signal.butter(2, 0.45, fs=1.0)
     assert butterworth(300.0, 1.0 / 500.0) == pytest.approx([*b, *a[1:]], rel=1e-12)
 

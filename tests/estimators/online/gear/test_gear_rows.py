@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import signal
 
 from estimators.models.joints.lost_motion import COLUMNS, LOAD, NEAR, LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
@@ -141,6 +140,8 @@ def test_a_reversal_is_a_believed_load_of_the_other_sign_than_the_one_believed_l
 
 def test_the_low_pass_begins_as_if_the_first_row_had_always_been() -> None:
     """The row of the first whole window: that of the sixth sample."""
+    from scipy import signal
+
     values = steady(18)
     values[:, 3] = 20.0 * np.random.default_rng(3).uniform(1.0, 2.0, 18)
     b, a = signal.butter(2, 20.0, fs=200.0)

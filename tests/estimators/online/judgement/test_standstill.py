@@ -8,7 +8,7 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.standstill import USUAL, Standstill, see
+from estimators.online.judgement.standstill import USUAL, Standstill, widen_range
 from estimators.online.settings import JointIdentification
 from estimators.quantisation.encoder_steps import one_step
 from estimators.quantities import Axis, Floats
@@ -36,14 +36,14 @@ def found(these: Rows, steps: tuple[tuple[int, float], ...] = ()) -> tuple[float
     standstill = Standstill(gate, ROW, log, Axis.ROTARY)
     for since, speed in steps:
         standstill.coarse(since, speed)
-    told, seen = [], standstill.seen
+    told, motion_range = [], standstill.motion_range
     for row, (time, speed, motion) in enumerate(zip(these.time, these.speed[:, 0], these.motion[:, 0], strict=True)):
-        while time >= seen.due:
+        while time >= motion_range.steps_due:
             standstill.decide()
         told += [(row, event.text) for event in log.taken()]
-        see(speed, motion[PLACE], seen)
-        seen.left -= 1
-        if seen.left == 0:
+        widen_range(speed, motion[PLACE], motion_range)
+        motion_range.rows_left -= 1
+        if motion_range.rows_left == 0:
             standstill.decide()
             told += [(row + 1, event.text) for event in log.taken()]
     return gate.standstill, told

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
@@ -137,6 +136,8 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods(number: int) -> None:
 
     The residual is what one draw of the cause does, with noise of 0.2 N·m: 180 values; θ is uncertain.
     """
+    from scipy.stats import multivariate_normal
+
     told, rng = known(starting=True, looks=LASTS - 1 if number < 5 else LASTS), np.random.default_rng(number)
     cause = catalogue(N)[number]
     T, root = cause.moves(told), np.linalg.cholesky(cause.prior(told))

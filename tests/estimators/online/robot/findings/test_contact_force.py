@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.tree import Tree
@@ -95,6 +94,8 @@ def test_links_are_compared_by_the_likelihood_of_a_force_anywhere_on_them() -> N
 
     A random moment of half the link's length times that size stands for forces elsewhere on the link.
     """
+    from scipy.stats import multivariate_normal
+
     tree, rng = arm().tree(), np.random.default_rng(3)
     rotations, origins = frames(tree, Q)
     ends = [origins[1], origins[2], origins[2] + rotations[2] @ (LAST[1:4] / LAST[0])]
