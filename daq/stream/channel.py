@@ -31,9 +31,9 @@ MAGIC: Final = b"JWR2"
 ROW: Final = READING.itemsize
 READINGS, COUNTERS = 0, 1
 QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kframe/s even when each comes alone
-#: ns, argued: Time that a driver keeps readings at most: as long as the core lets those of a joint wait, which is heard.
+#: ns, argued: Time that a driver keeps readings at most: as long as the core lets those of a joint wait.
 LONGEST: Final = 20_000_000
-#: s, argued: Time of a read, at least, while readings are kept: what a wire that is read a thousand times a second takes.
+#: s, argued: Time of a read, at least, while readings are kept: a usual wire has its next frames by then.
 SHORTEST: Final = 0.001
 
 log = logging.getLogger("jointwatch")
