@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 #: ns, tuned: Time between the groups of joints whose updates are due together; 7 and 28 joints in `bench scale`
 #: (decision 011).
 TOGETHER: Final = 10_000_000
+#: joints, argued: A group of them at most, while groups are ROOM apart at least: what comes once a second comes for all
+#: joints of a group in one turn, 0.35 ms each, and the last of them waits for the others.
+GROUP: Final = 14
 #: ns, argued: Room for a review, or for the updates of a group: what they take, and some delay.
 ROOM: Final = 2_000_000
 #: messages, argued: Those of four joints: to wake ZeroMQ's thread costs more than to send them, and four joints are
@@ -268,7 +271,7 @@ def _offset(index: int, joints: int, interval: int) -> int:
     Waking up costs the core as much as three joints, so joints share it; but in a group the last joint waits for all
     others, so the groups are small.
     """
-    groups = max(1, min(joints, interval // TOGETHER))
+    groups = max(1, min(joints, interval // TOGETHER), min(-(-joints // GROUP), interval // ROOM))
     return index * groups // joints * interval // groups
 
 
