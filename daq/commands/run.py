@@ -9,6 +9,7 @@ from typing import Final
 
 from daq.commands.codes import fail, refuse
 
+PAGE: Final = "http://127.0.0.1:8080"  # of a configuration that names none
 LARGEST: Final = 1_000_000  # bytes that are read here: `load` refuses a larger configuration and says so
 
 
@@ -26,6 +27,7 @@ def run(options: argparse.Namespace) -> int:
         return fail("; ".join(limits))
     from daq.processes.kernels import SERVICE, ahead
     from daq.processes.logs import configure_logging, log
+    from daq.processes.waiting_page import WaitingPage
 
     configure_logging("jointwatch")
     for number in (signal.SIGINT, signal.SIGTERM):  # once it runs, the service has its own handlers
@@ -35,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
         if tables is None and (code := _refused(options.config)):
             return code
         robot = ("daq.config.robots.robot_model", "daq.core.robot_pipeline") if _has_robot_model(tables) else ()
-        ahead((*SERVICE, *robot), log.info)  # even reading the configuration needs kernels
+        with WaitingPage(_page(tables), log.info) as page:
+            ahead((*SERVICE, *robot), page.say)  # even reading the configuration needs kernels
 
         from daq.config.load import load
         from daq.config.words import ConfigError
@@ -46,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
             config = load(options.config)
         except ConfigError as mistakes:
             return refuse(mistakes)
-        ahead(needed(config), log.info)
+        with WaitingPage(config.publish.page, log.info) as page:
+            ahead(needed(config), page.say)
     except KeyboardInterrupt:
         log.info("stopped before the service ran")
         gc.freeze()  # spares the interpreter a last collection: seconds on a slow machine
@@ -83,3 +87,9 @@ def _has_robot_model(tables: dict[str, object] | None) -> bool:
     """Whether a configuration names a whole robot's model."""
     robot = (tables or {}).get("robot")
     return isinstance(robot, dict) and "model" in robot
+
+
+def _page(tables: dict[str, object] | None) -> str:
+    """The page's address in a configuration whose mistakes are still to be found."""
+    publish = (tables or {}).get("publish")
+    return str(publish.get("page", PAGE) if isinstance(publish, dict) else PAGE)

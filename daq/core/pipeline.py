@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 #: ns, tuned: Time from one group of joints, whose updates are due together, to the next group; 7 and 28 joints in
 #: `bench scale` (decision 011).
 GROUP_INTERVAL: Final = 10_000_000
+#: joints, argued: Most joints of a group, while groups are REVIEW_TIME apart at least: what comes once a second comes for
+#: all joints of a group in one turn, 0.35 ms each, and the last of them waits for the others.
+GROUP_SIZE: Final = 14
 #: ns, argued: Time kept free for a review, or for the updates of a group: what they take, and some delay.
 REVIEW_TIME: Final = 2_000_000
 #: messages, argued: Messages that are sent at once, those of four joints: to wake ZeroMQ's thread costs more than to
@@ -270,7 +273,7 @@ def _offset(index: int, joints: int, interval: int) -> int:
     Waking up costs the core as much as three joints, so joints share it; but in a group the last joint waits for all
     others, so the groups are small.
     """
-    groups = max(1, min(joints, interval // GROUP_INTERVAL))
+    groups = max(1, min(joints, interval // GROUP_INTERVAL), min(-(-joints // GROUP_SIZE), interval // REVIEW_TIME))
     return index * groups // joints * interval // groups
 
 

@@ -9,6 +9,7 @@ from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import RateLimitedLog, log
 from daq.processes.process import CannotStartError, StopSignal, endpoint, sleep_exactly
+from daq.stream.awaited import FILE, Awaited
 from daq.stream.channel import Sender
 from daq.stream.priority import share
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
@@ -22,7 +23,7 @@ BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, firs
 def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
     stop = StopSignal()
-    sender = Sender(endpoint(runtime, "readings"), name)
+    sender = Sender(endpoint(runtime, "readings"), name, Awaited(runtime / FILE))
     sleep_exactly()
     totals: dict[str, int] = {}
     opened = restarted = (runtime / f"{name}.opened").exists()
@@ -75,12 +76,11 @@ def _serve(
         while not stop.asked:
             known = cause
             try:
-                readings, cause = driver.read(WAIT), ""
+                readings, cause = driver.read(sender.patience(WAIT)), ""
             except LinkPausedError as error:
                 readings, cause = empty(), str(error)
-            if len(readings):
-                sender.send(readings)
-                heard = True
+            sender.send(readings)
+            heard = heard or len(readings) > 0
             now = time.monotonic()
             if now < look and cause == known:
                 continue

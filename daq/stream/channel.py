@@ -1,8 +1,8 @@
 """Carries batches of readings from driver processes to the core over one PUSH/PULL pair, and counts every loss.
 
 A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings are sent as the raw bytes of
-their NumPy array. A driver's own counters follow now and then as a msgpack map on the same socket, so both stay in
-order.
+their NumPy array, those together that the core needs together. A driver's own counters follow now and then as a msgpack
+map on the same socket, so both stay in order.
 """
 
 import logging
@@ -20,6 +20,7 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
+from daq.stream.awaited import Awaited
 from daq.stream.checksum import SealedFile
 from drivers.reading import READING
 
@@ -27,8 +28,13 @@ from drivers.reading import READING
 HEADER: Final = struct.Struct("<4sHHQQ")
 TIME: Final = struct.Struct("<q")  # of a reading
 MAGIC: Final = b"JWR2"
+ROW: Final = READING.itemsize
 READINGS, COUNTERS = 0, 1
 QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kframe/s even when each comes alone
+#: ns, argued: Time that a driver keeps readings at most: as long as the core lets those of a joint wait.
+LONGEST: Final = 20_000_000
+#: s, argued: Time of a read, at least, while readings are kept: a usual wire has its next frames by then.
+SHORTEST: Final = 0.001
 
 log = logging.getLogger("jointwatch")
 
@@ -36,7 +42,8 @@ log = logging.getLogger("jointwatch")
 class Sender:
     """A driver's end. It never waits: what the core cannot take is lost, and the sequence shows how much."""
 
-    def __init__(self, endpoint: str, driver: str) -> None:
+    def __init__(self, endpoint: str, driver: str, awaited: Awaited | None = None) -> None:
+        """awaited: until when readings may be kept; left out: not at all."""
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
         self._socket.setsockopt(zmq.SNDHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 100)
@@ -44,21 +51,52 @@ class Sender:
         self._name = driver.encode()
         self._boot = int.from_bytes(os.urandom(7), "little")
         self._made = 0
+        self._awaited = awaited
+        self._kept = bytearray()
+        self._until = 0  # monotonic ns up to which these are kept
 
     def send(self, readings: NDArray[np.void]) -> None:
-        """Hand over one batch, contiguous."""
-        self._put(READINGS, readings.data)
-        self._made += len(readings)
+        """Hand over one batch, contiguous; where the core waits for none of it yet, it goes with a later one.
+
+        An empty batch says that nothing more has come in the time that a read lasted.
+        """
+        if not len(readings):
+            if self._kept and time.monotonic_ns() >= self._until:
+                self.flush()
+            return
+        self._kept += readings.data
+        instant = 0 if self._awaited is None else self._awaited.instant
+        if instant:
+            (oldest,), (newest,) = TIME.unpack_from(self._kept), TIME.unpack_from(self._kept, len(self._kept) - ROW)
+            self._until = min(instant, oldest + LONGEST)
+            if newest < self._until:
+                return
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand over what is kept."""
+        if self._kept:
+            self._put(READINGS, self._kept)
+            self._made += len(self._kept) // ROW
+            self._kept = bytearray()
+
+    def patience(self, longest: float) -> float:
+        """Seconds that the next read may last, at most `longest`: what is kept does not wait for it."""
+        if not self._kept:
+            return longest
+        return min(longest, max(SHORTEST, (self._until - time.monotonic_ns()) / 1e9))
 
     def report(self, up: bool, counters: Mapping[str, int], cause: str = "") -> None:
-        """Hand over the driver's own totals."""
+        """Hand over the driver's own totals, behind what was read before them."""
+        self.flush()
         self._put(COUNTERS, msgpack.packb({"up": up, "cause": cause, "counters": dict(counters)}))
 
     def close(self) -> None:
         """Give what is queued 100 ms to leave."""
+        self.flush()
         self._socket.close()
 
-    def _put(self, kind: int, body: bytes | memoryview) -> None:
+    def _put(self, kind: int, body: bytes | bytearray) -> None:
         head = HEADER.pack(MAGIC, kind, len(self._name), self._boot, self._made)
         try:
             self._socket.send(b"".join((head, body, self._name)), zmq.NOBLOCK)

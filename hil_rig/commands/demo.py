@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
-from daq.processes.kernels import ahead
+from daq.processes.kernels import ahead, on_stderr
+from daq.processes.waiting_page import WaitingPage
 from hil_rig.commands.compile import LIVE
 from hil_rig.live import Live, LiveError, free_port
 
@@ -70,10 +71,18 @@ def main() -> int:
                 file=sys.stderr,
             )
             return 1
-    began = time.monotonic()
+    began, opened = time.monotonic(), list[str]()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def show() -> None:
+        print(f"after {time.monotonic() - began:.1f} s: {options.page} shows how far it is", file=sys.stderr)
+        opened.append(options.page)
+        if not options.no_browser:
+            webbrowser.open(options.page)
+
     try:
-        ahead(LIVE)
+        with WaitingPage(options.page, on_stderr, show) as waiting:
+            ahead(LIVE, waiting.say)
     except KeyboardInterrupt:
         return 0
     print(f"starting the rig “{options.rig}” on {options.wire} and the service …", file=sys.stderr)
@@ -86,7 +95,7 @@ def main() -> int:
             for joint, truth in live.truth.items():
                 print(f"{joint} is really " + ", ".join(f"{name} {value:.5g}" for name, value in truth.items()))
             print("Ctrl-C stops everything", file=sys.stderr, flush=True)
-            if not options.no_browser:
+            if not options.no_browser and not opened:  # an open page loads itself again
                 webbrowser.open(live.page)
             end = time.monotonic() + (options.duration or float("inf"))
             while time.monotonic() < end:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import zmq
 
-from daq.stream.channel import HEADER, MAGIC, CoreReceiver, Sender
+from daq.stream.awaited import Awaited
+from daq.stream.channel import HEADER, LONGEST, MAGIC, CoreReceiver, Sender
 from drivers.reading import READING
 
 
@@ -273,3 +274,57 @@ def test_a_core_after_a_killed_one_counts_what_is_missing_and_not_the_past(addre
         gather(receiver, 3)
         assert (receiver.links["can0"].lost, receiver.links["can0"].restarts) == (lost, 1)
         again.close()
+
+
+def test_what_the_core_does_not_wait_for_goes_with_the_reading_that_it_waits_for(address: str, tmp_path: Path) -> None:
+    awaited, now = Awaited(tmp_path / "awaited"), time.monotonic_ns()
+    Awaited(tmp_path / "awaited").instant = now + 10_000_000  # as the core's process, which maps the file for itself
+    with CoreReceiver(address) as receiver:
+        sender = Sender(address, "can0", awaited)
+        for part in range(5):
+            sender.send(batch(now + part * 1_000_000, 3))
+            assert sender.patience(0.1) <= 0.1
+        assert len(receiver.drain(0.1)) == 0
+        sender.send(batch(now + 10_000_000, 2))
+        assert sender.patience(0.1) == 0.1
+        got = gather(receiver, 17)
+        assert (np.diff(got["time"]) > 0).all()
+        assert (receiver.links["can0"].readings, receiver.links["can0"].lost) == (17, 0)
+        sender.close()
+
+
+def test_nothing_is_kept_for_longer_than_the_core_waits_or_behind_a_core_that_was_killed(
+    address: str, tmp_path: Path
+) -> None:
+    awaited, now = Awaited(tmp_path / "awaited"), time.monotonic_ns()
+    with CoreReceiver(address) as receiver:
+        sender = Sender(address, "can0", awaited)
+        awaited.instant = now + 3_600_000_000_000
+        sender.send(batch(now, 1))
+        assert len(receiver.drain(0.05)) == 0
+        sender.send(batch(now + LONGEST, 1))
+        gather(receiver, 2)
+        awaited.instant = now - 1
+        sender.send(batch(now, 1))
+        gather(receiver, 1)
+        sender.close()
+
+
+def test_what_is_kept_waits_neither_for_a_silent_wire_nor_for_a_report(address: str, tmp_path: Path) -> None:
+    awaited, now = Awaited(tmp_path / "awaited"), time.monotonic_ns()
+    awaited.instant = now + 5_000_000
+    with CoreReceiver(address) as receiver:
+        sender = Sender(address, "can0", awaited)
+        sender.send(batch(now, 1))
+        assert 0.001 <= sender.patience(1.0) <= 0.005
+        time.sleep(0.006)
+        sender.send(batch(0, 0))
+        gather(receiver, 1)
+        awaited.instant = time.monotonic_ns() + 3_600_000_000_000
+        sender.send(batch(time.monotonic_ns(), 4))
+        sender.report(False, {}, "unplugged")
+        gather(receiver, 4)
+        while receiver.links["can0"].cause != "unplugged":
+            receiver.drain(1.0)
+        assert not receiver.links["can0"].up
+        sender.close()

@@ -1,0 +1,169 @@
+"""The page while kernels are compiled: how far it is, until the service's own page takes its place.
+
+It is served by a process of its own, since the one that compiles forks, which none with threads should do.
+"""
+
+import contextlib
+import html
+import os
+import re
+import signal
+import socket
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+from daq.processes.child import Child
+
+RETRY: Final = 2  # s after which a program may ask again
+LONGEST: Final = 4096  # bytes of a line that are shown: as many as a pipe takes at once
+FAR: Final = re.compile(r"\s*(\d+) of +(\d+) ")
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Retry-After": str(RETRY),
+}
+SCRIPT: Final = "/waiting.js"
+# the page asks anew each second, also while nobody answers, and loads itself again where the service does
+CODE: Final = """\
+setInterval(async () => {
+  try {
+    const answer = await fetch("/", { cache: "no-store" });
+    if (answer.ok) { location.reload(); return; }
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    document.querySelector("main").replaceWith(found.querySelector("main"));
+  } catch { /* between this page and the service's */ }
+}, 1000);
+"""
+PAGE: Final = """\
+<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>jointwatch: {title}</title><script src="{script}"></script>
+<main><h1>jointwatch</h1><p>A first start compiles the kernels that it needs, once. Then this page shows the joints.</p>
+<p><progress value="{done}" max="{count}"></progress> {title}</p><p>{line}</p></main></html>
+"""
+
+
+class WaitingPage:
+    """Serves the page from the first line about the progress on; in vain where its address cannot be served, which the
+    service will say."""
+
+    def __init__(self, address: str, say: Callable[[str], None], shown: Callable[[], None] = lambda: None) -> None:
+        """address: http://HOST:PORT of this machine alone, else nothing is served; say: takes the lines, too; shown: is
+        called where the page can be seen."""
+        self._address, self._say, self._shown = address, say, shown
+        self._child: Child | None = None
+        self._lines = -1  # end of the pipe that is written to; −1: nothing was said so far, or nothing is served
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None:
+            self._child.send(signal.SIGKILL)
+            self._child.wait()
+            os.close(self._lines)
+
+    def say(self, line: str) -> None:
+        """Take a line about the progress, in this process or in one that it has forked since the first one."""
+        self._say(line)
+        if self._child is None and _is_served(self._address):
+            self._begin()
+        if self._lines >= 0:
+            with contextlib.suppress(OSError):  # the page has died: what is compiled does not depend on it
+                os.write(self._lines, line.encode()[: LONGEST - 1] + b"\n")
+
+    def _begin(self) -> None:
+        told, self._lines = os.pipe()
+        ready, begun = os.pipe()
+        os.set_blocking(self._lines, False)
+
+        def serve() -> int:
+            os.close(self._lines)  # of which this process has a copy: else the pipe would not end
+            return _serve(self._address, told, begun)
+
+        self._child = Child("page", serve)
+        os.close(told)
+        os.close(begun)
+        if os.read(ready, 1):
+            self._shown()
+        os.close(ready)
+
+
+def _is_served(address: str) -> bool:
+    """Whether an address is one of this machine alone, without a certificate."""
+    from daq.config.fields import is_local
+
+    try:
+        place = urlsplit(address)
+        return place.scheme == "http" and bool(place.port) and is_local(place.hostname or "")
+    except ValueError:
+        return False
+
+
+def _serve(address: str, told: int, begun: int) -> int:
+    """Answer until the pipe of lines ends, which it does with the last process that says something.
+
+    begun: a pipe that gets a byte as soon as the page can be seen.
+    """
+    state = [""]
+
+    class Answer(BaseHTTPRequestHandler):
+        """Answers every request: the service is not there yet."""
+
+        timeout = 10.0  # s of a client that says nothing
+
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            if path == SCRIPT:
+                self._send(200, "text/javascript", CODE)
+            elif path == "/":
+                self._send(503, "text/html; charset=utf-8", _page(state[0]))
+            else:
+                self._send(503, "text/plain; charset=utf-8", f"kernels are compiled: {state[0]}\n")
+
+        def _send(self, status: int, kind: str, text: str) -> None:
+            body = text.encode()
+            self.send_response(status)
+            for name, value in (HEADERS | {"Content-Type": kind, "Content-Length": str(len(body))}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def version_string(self) -> str:
+            return "jointwatch"
+
+        def log_message(self, *_: object) -> None:
+            """Log nothing: browsers ask each second."""
+
+    place = urlsplit(address)
+    host = place.hostname or ""
+    try:
+        listening = socket.create_server(
+            (host, place.port or 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except OSError:
+        return 0
+    server = ThreadingHTTPServer(listening.getsockname()[:2], Answer, bind_and_activate=False)
+    server.socket.close()
+    server.socket = listening
+    Thread(target=server.serve_forever, daemon=True).start()
+    os.write(begun, b"1")
+    os.close(begun)
+    with os.fdopen(told, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            state[0] = line.strip()
+    return 0
+
+
+def _page(line: str) -> str:
+    """The page with the last line about the progress."""
+    far = FAR.match(line)
+    done, count = far.groups() if far else ("0", "1")
+    title = f"compiling kernels, {done} of {count}" if far else "compiling kernels"
+    return PAGE.format(title=title, script=SCRIPT, done=done, count=count, line=html.escape(line))
