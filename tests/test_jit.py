@@ -316,6 +316,57 @@ def test_what_is_loaded_for_every_kernel_changes_none_and_is_not_kept(tmp_path: 
     assert {file.name.partition(".")[0] for file in tmp_path.rglob("*.nb?")} == {"mod", "number"}
 
 
+BORROWED = """
+from llvmlite import ir
+from numba.core import types
+from numba.core.registry import cpu_target
+from jointwatch_numba.library import prepare
+
+context, array = cpu_target.target_context, types.Array(types.float64, 1, "C")
+prepare(context)
+for result in (types.none, types.float64, types.UniTuple(types.float64, 2), array, types.UniTuple(array, 2)):
+    function = ir.Function(ir.Module(), context.call_conv.get_function_type(result, (array,)), "function")
+    builder = ir.IRBuilder(function.append_basic_block())
+    (found,) = context.call_conv.decode_arguments(builder, (array,), function)
+    print(str(found).endswith("null, 0"))
+"""
+
+
+@pytest.mark.compiled
+def test_arrays_that_a_function_is_given_are_counted_only_where_it_may_return_them(run: Run) -> None:
+    assert run(BORROWED).split() == ["True"] * 3 + ["False"] * 2
+
+
+RETURNED = """
+import numpy as np
+from jointwatch_numba.jit import inline, kernel
+
+@inline
+def front(values):
+    return values[:2]
+
+@kernel("f8[::1](f8[::1])")
+def tail(values):
+    return values[1:]
+
+@kernel("f8[::1](i8)")
+def front_of_its_own(count):
+    return front(np.arange(count) + 0.5)
+"""
+
+
+@pytest.mark.compiled
+def test_what_a_kernel_returns_outlives_what_it_is_a_part_of(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, {"leaf/mod.py": RETURNED})
+    program = (
+        "import gc; import numpy as np; from leaf.mod import front_of_its_own, tail\n"
+        "given = np.arange(1000.0); left = tail(given); del given; gc.collect(); other = np.zeros(1000)\n"
+        "own = front_of_its_own(1000); another = np.zeros(1000)\n"
+        "print(left.sum(), own.tolist())"
+    )
+    assert run(program) == "499500.0 [0.5, 1.5]"
+
+
 @pytest.mark.compiled
 def test_a_function_that_kernels_call_has_no_machine_code_of_its_own_but_python_may_call_it(
     tmp_path: Path, run: Run

@@ -100,6 +100,7 @@ class Conditioner:
             blocks=blocks,
             fill=model.kernel,
             terms=model.terms,
+            column=np.zeros(self.support + CHUNK),
             smoothed=np.zeros(2 * half + 3 + CHUNK),
             formed=FormedRows(
                 rows=RowStore.room(ROOM, outputs, parameters, joints, laws, len(self.taps) if len(model.start) else 0),

@@ -40,11 +40,11 @@ class Channels:
         if self.watched.count < self.span:
             return
         self.watched.count = 0
-        values = self.watched.values
+        values = np.ascontiguousarray(self.watched.values.T)  # channel by channel: NumPy is quick along a row only
         valid = np.isfinite(values)
-        found = np.asarray(valid.any(axis=0))
-        low = np.min(values, axis=0, where=valid, initial=math.inf)
-        high = np.max(values, axis=0, where=valid, initial=-math.inf)
+        found = np.asarray(valid.any(axis=1))
+        low = np.where(valid, values, math.inf).min(axis=1)
+        high = np.where(valid, values, -math.inf).max(axis=1)
         constant = found & (low == high)
         moves = bool((high - low > self._still)[self._places].any())
         dead, stuck = [], []

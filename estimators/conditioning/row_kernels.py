@@ -27,7 +27,8 @@ from estimators.rows import (
     FormedRows,
 )
 from estimators.thresholds import GAP
-from jointwatch_numba.layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
+from jointwatch_numba.layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Scratch, Vector
+from jointwatch_numba.matrix import as_vector
 
 #: rows, argued: Raw rows that are taken at once; bounds memory of large batches and changes no result.
 CHUNK: Final = 1024
@@ -75,7 +76,10 @@ class RowFormer(Layout):
     due: Annotated[IntegerMatrix, "windows", "2"]  # last raw row, and its time in ns
     windows: int = 0  # that are due, of which no row is formed yet
     instants: int = 0  # that are filled
-    smoothed: Vector
+    begin: int = 0  # number of the raw row, of all ever, that the first of them depends on first
+    known: int = 0  # of them, those whose rows of Φ and y are formed
+    column: Scratch[Vector]  # raw values of one channel, and what the kernel makes of them
+    smoothed: Scratch[Vector]
     phi: Annotated[Cube, "signal_rows", "outputs", "parameters"]
     y: Annotated[Matrix, "signal_rows", "outputs"]
     # rows that leave
@@ -132,13 +136,14 @@ def _push(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
 def _observe(raw: Floats, first: int, g: Floats, former: RowFormer, signals: Floats) -> None:
     """Fill signals from raw[first:]; row 0 of signals is the instant first + K + 1."""
     half, period, smooth = len(g) // 2, former.period, former.smoothed
-    length = len(signals)
+    column, length = former.column, len(signals)
     for channel in range(raw.shape[1]):
-        for m in range(length + 2):  # s at the instants first + K + m
-            s = 0.0
-            for k in range(len(g)):
-                s += g[k] * raw[first + m + k, channel]
-            smooth[m] = s
+        for row in range(length + 1 + len(g)):
+            column[row] = raw[first + row, channel]
+        smooth[: length + 2] = 0.0
+        for k in range(len(g)):  # s at the instants first + K + m, side by side: a sum waits for its last addition
+            for m in range(length + 2):
+                smooth[m] += g[k] * column[k + m]
         for m in range(length):
             before = raw[first + half + m, channel]
             here = raw[first + half + m + 1, channel]
@@ -157,6 +162,28 @@ def _observe(raw: Floats, first: int, g: Floats, former: RowFormer, signals: Flo
 
 
 @inline
+def _move_up(values: Floats, passed: int, count: int) -> None:
+    """Move rows of an array, so many behind the first `passed` ones, to its front."""
+    flat = as_vector(values)
+    width = len(flat) // len(values)
+    for i in range(count * width):
+        flat[i] = flat[passed * width + i]
+
+
+@inline
+def _carry(passed: int, former: RowFormer) -> int:
+    """Move the instants behind the first `passed` ones to the front, with their rows; returns how many are known.
+
+    Windows overlap: of the instants of the next one most are known already, and depend on the same raw rows.
+    """
+    known = max(former.known - passed, 0)
+    _move_up(former.formed.signals, passed, known)
+    _move_up(former.phi, passed, known)
+    _move_up(former.y, passed, known)
+    return known
+
+
+@inline
 def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
     """Append raw rows, observe what the windows need that are due; returns how many windows.
 
@@ -166,9 +193,12 @@ def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
     if count > 0:
         due = former.due
         first = due[0, 0] - former.support + 1
+        begin = former.seen - former.filled + first
+        known = _carry(begin - former.begin, former)
+        former.begin, former.known = begin, known
         former.instants = due[count - 1, 0] - first + 1 - 2 * (len(former.argument_taps) // 2 + 1)
-        signals = former.formed.signals[: former.instants]
-        _observe(former.raw, first, former.argument_taps, former, signals)
+        signals = former.formed.signals[known : former.instants]
+        _observe(former.raw, first + known, former.argument_taps, former, signals)
     return count
 
 
@@ -247,10 +277,12 @@ def _reduce(count: int, former: RowFormer) -> int:
 @inline
 def form(count: int, former: RowFormer) -> int:
     """Leave the rows of the windows that `take` has found due in `rows`; returns how many rows."""
-    length = former.instants
+    known, length = former.known, former.instants
     fill_rows(
-        former.fill, former.formed.signals[:length], former.eta, former.terms, former.phi[:length], former.y[:length]
+        former.fill, former.formed.signals[known:length], former.eta, former.terms, former.phi[known:length],
+        former.y[known:length],
     )  # fmt: skip
+    former.known = length
     return _reduce(count, former)
 
 

@@ -235,13 +235,9 @@ def _add_products(row: Floats, p: int, follows: bool, before: Floats, mean: Floa
         mean[i] = 0.5 * (row[i] + before[i]) if follows else 0.5 * row[i]
         before[i] = row[i]
     for i in range(len(row)):
-        changes = p <= i < 2 * p
-        for k in range(min(i + 1, p)):
-            products[i, k] += row[i] * (mean[k] if changes else row[k])
-        for k in range(p, min(i + 1, 2 * p)):
-            products[i, k] += mean[i] * (mean[k] if changes else row[k])
-        for k in range(2 * p, i + 1):
-            products[i, k] += row[i] * row[k]
+        others = mean if p <= i < 2 * p else row
+        for k in range(i + 1):
+            products[i, k] += (mean[i] if p <= k < 2 * p else row[i]) * others[k]
 
 
 @inline

@@ -253,6 +253,18 @@ def test_results_do_not_depend_on_the_batches(cuts: list[int], missing: list[int
     assert same(join(parts), whole)
 
 
+def test_of_a_window_that_overlaps_the_last_one_only_the_new_instants_are_formed() -> None:
+    time, values = motion()
+    one = Conditioner(Mirror(), PERIOD)
+    one.absorb(time[:200], values[:200])
+    former, untouched = one.former, 5.0
+    former.phi[: former.instants] = untouched
+    due = len(one.absorb(time[200:220], values[200:220]).time)
+    left = (former.phi[: former.instants] == untouched).all(axis=(1, 2))
+    assert due == 2
+    assert left.sum() == former.instants - due * one.decimation == len(one.taps) - one.decimation
+
+
 @pytest.mark.compiled
 def test_results_do_not_depend_on_the_batches_over_many_chunks() -> None:
     time, values = motion(20_000)
