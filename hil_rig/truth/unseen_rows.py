@@ -85,6 +85,8 @@ ROWS: Final[dict[str, TruthRow]] = {
     "ripple, sin and cos": _ripple(MODEL),
     "spring balancer": TruthRow(False, left_out.balancer, SPRING),
     "dead zone 3 %": TruthRow(False, left_out.dead_zone, ZONE),
+    "torque cut to zero": TruthRow(False, left_out.cut),
+    "torque rounded": TruthRow(True, left_out.rounded, WIDE),
     "iron saturates 8 %": TruthRow(False, left_out.saturation, BENT),
     "payload every 10 s": TruthRow(False, left_out.payloads, {"lies": SWITCHED, "material": SWITCHED}),
     "one push": TruthRow(True, left_out.push, WIDE),

@@ -230,6 +230,22 @@ def test_an_error_of_the_position_that_nobody_declared_is_in_the_deviation_of_th
     assert outcome.lying == 0, f"{outcome.worst:.0f} deviations of {outcome.worst_name}"
 
 
+@pytest.mark.parametrize("seed", [2, 134])
+def test_that_a_torque_may_be_cut_toward_zero_is_in_the_deviation_of_coulomb_friction(seed: int) -> None:
+    """Half a step off; it was 18 and 56 deviations."""
+    outcome = run(replace(left_out.cut(seed), seconds=40.0))
+    assert outcome.lying == 0
+    assert outcome.known["coulomb"] == 1.0
+    value, deviation, truth = outcome.last["coulomb"]
+    assert 1.0 < (truth - value) / deviation < 3.0
+
+
+def test_a_torque_that_is_rounded_costs_nothing_where_rows_tell_it_from_a_cut() -> None:
+    outcome = run(replace(left_out.rounded(3), seconds=40.0))
+    _, deviation, truth = outcome.last["coulomb"]
+    assert deviation < 0.002 * truth
+
+
 def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
     outcome = TrialOutcome(
         99, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {("torque_lag", "inertia"): 80, ("alarm_stands", ""): 50}
