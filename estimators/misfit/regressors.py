@@ -7,7 +7,7 @@
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
     torque      Φθ, clipped at 2 and 10 % of the torque's rms                   a torque measured out of proportion near
                                                                                 zero: together any odd function there
-    saturation  Φθ³, over the cube of the torque's rms                          a torque measured out of proportion at
+    saturation  Φθ³                                                             a torque measured out of proportion at
                                                                                 high load, as where iron saturates
     elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
     load        side·|what Φθ says without friction|                            friction that grows with the load
@@ -197,7 +197,7 @@ def _fill(
     for i in range(len(WIDTHS)):
         most = WIDTHS[i] * level
         row[first + 9 + i] = min(max(torque / most, -1.0), 1.0) if sums.torque and most > 0.0 else 0.0
-    row[first + 11] = (torque / level) ** 3 if sums.torque and level > 0.0 else 0.0
+    row[first + 11] = torque**3 if sums.torque else 0.0
     row[first + 12] = rates[joint, 0]
     row[first + 13] = side * abs(load)
     if len(row) - 1 - first <= TURNS:

@@ -84,7 +84,7 @@ class Given:
             shape = [v * abs(v), *(side * np.exp(-abs(v) / (n * SLOW)) for n in (6.0, 30.0)), abs(v), v**2]
             torque = phi @ THETA / weight
             near = [np.clip(torque / (share * LEVEL[output]), -1.0, 1.0) for share in (0.02, 0.1)]
-            near.append((torque / LEVEL[output]) ** 3)
+            near.append(torque**3)
             high, a = self.accelerations(j)[row]
             angle = [f(n * q) for n in (1, 2, 3, 4) for f in (np.sin, np.cos)]
             off = [np.cos(q) * v, -np.sin(q) * v, np.cos(q) * a - np.sin(q) * v**2, -np.sin(q) * a - np.cos(q) * v**2]
@@ -159,7 +159,7 @@ def test_during_a_start_what_is_measured_stands_for_what_is_predicted() -> None:
         *_, kept = given.written_out(output)
         weight = given.motion[kept, OWNERS[output], WEIGHT]
         y = given.y[kept, output]
-        assert starting.products[output, -1, cube] == pytest.approx(np.sum(y * weight * (y / weight / LEVEL[output]) ** 3))
+        assert starting.products[output, -1, cube] == pytest.approx(np.sum(y * weight * (y / weight) ** 3))
         assert starting.products[output, -1, cube] != pytest.approx(known.products[output, -1, cube])
         wide = cube - 1
         near = np.clip(y / weight / (0.1 * LEVEL[output]), -1.0, 1.0)
