@@ -40,7 +40,7 @@ def clipped_from(saturation: float | None) -> float:
 class Preprocessing(Layout):
     """What stands between the samples of one joint and its regression rows."""
 
-    encoders: tuple[EncoderMoves, ...]  # of the positions, as long as their steps are not known
+    encoders: tuple[EncoderMoves, ...]  # of positions and torque, as long as their steps are not known
     unevenness: tuple[Unevenness, ...]  # of the positions
     watched: Watched
     ranges: Ranges
@@ -83,7 +83,8 @@ class Preprocessor:
         self.spikes = Spikes(channels, period)
         self.range = PhysicalRange(channels, period)
         positions = [i for i, role in enumerate(model.channels) if role.endswith("position")]
-        self._steps = {channel: EncoderSteps(channel) for channel in positions}
+        effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
+        self._steps = {channel: EncoderSteps(channel) for channel in (*positions, effort) if channel >= 0}
         self._timed = {channel: UnevenTime(period, channel) for channel in positions}
         self._returned: set[object] = set()  # of these, what was asked for already
         slow = np.array([i for i, role in enumerate(channels) if role.endswith(SLOW)], np.int64)
@@ -104,7 +105,7 @@ class Preprocessor:
             values=np.empty((CHUNK, len(channels))),
             wide=np.empty((CHUNK, len(model.channels) + springs if springs else 0)),
             own=len(model.channels),
-            effort=next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1),
+            effort=effort,
             saturation=clipped_from(saturation),
         )
 
@@ -128,7 +129,7 @@ class Preprocessor:
         return {name: count + self._before.get(name, 0) for name, count in self.conditioner.counters().items()}
 
     def found(self) -> tuple[tuple[int, EncoderSteps], ...]:
-        """Encoders whose step is known since the last call: channel, and what was found."""
+        """Encoders, and torques, whose step is known since the last call: channel, and what was found."""
         known = tuple(
             (channel, one) for channel, one in self._steps.items() if one.judged() and one not in self._returned
         )

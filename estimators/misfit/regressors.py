@@ -7,7 +7,7 @@
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
     torque      Φθ, clipped at 2 and 10 % of the torque's rms                   a torque measured out of proportion near
                                                                                 zero: together any odd function there
-    saturation  Φθ³, over the cube of the torque's rms                          a torque measured out of proportion at
+    saturation  Φθ³                                                             a torque measured out of proportion at
                                                                                 high load, as where iron saturates
     elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
     load        side·|what Φθ says without friction|                            friction that grows with the load
@@ -22,6 +22,8 @@ explains nothing more. The columns need only what a row says of its joint, so ev
 Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
 Each change is multiplied by the mean of the two rows that it is between: Σ Φ̇ₜ(xₜ + xₜ₋₁)/2 is the sum with the central
 difference. With xₜ alone an error of the position, which is in Φₜ and in Φ̇ₜ, would be half a row of lag.
+During a start y stands for the predicted torque: by a θ that is not known yet a column would be another one than later,
+and those rows alone would tell it from the model's.
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
 joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
@@ -75,7 +77,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=7):
+class BlockSums(Layout, version=8):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -100,6 +102,7 @@ class BlockSums(Layout, version=7):
     moment: Annotated[Vector, "1"]  # ns, of the last row
     theta: Annotated[Vector, "parameters"]  # by which a row's torque is predicted: that at the end of the last block
     level: Annotated[Vector, "outputs"]  # rms of y
+    starting: bool  # whether θ is not known yet: then y stands for the predicted torque
     when: Annotated[Vector, "outputs"]  # ns, of the last row
     count: Annotated[Vector, "outputs"]  # rows of the block without a reversal
     turned_count: Annotated[Vector, "outputs"]  # with one
@@ -123,7 +126,7 @@ class BlockSums(Layout, version=7):
         """State before any row; own: misfit regressors of an output; period: ns between rows; torque: what y is."""
         outputs, joints = len(owners), int(owners.max()) + 1
         return cls.zeros(
-            owners=owners, period=period, inertia=inertia, remembers=remembers, torque=torque,
+            owners=owners, period=period, inertia=inertia, remembers=remembers, torque=torque, starting=True,
             n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
             special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
@@ -194,7 +197,7 @@ def _fill(
     for i in range(len(WIDTHS)):
         most = WIDTHS[i] * level
         row[first + 9 + i] = min(max(torque / most, -1.0), 1.0) if sums.torque and most > 0.0 else 0.0
-    row[first + 11] = (torque / level) ** 3 if sums.torque and level > 0.0 else 0.0
+    row[first + 11] = torque**3 if sums.torque else 0.0
     row[first + 12] = rates[joint, 0]
     row[first + 13] = side * abs(load)
     if len(row) - 1 - first <= TURNS:
@@ -241,6 +244,12 @@ def _add_products(row: Floats, p: int, follows: bool, before: Floats, mean: Floa
 
 
 @inline
+def _level_so_far(y: float, squares: float, count: float) -> float:
+    """Rms of y over the rows of the first block, up to this one."""
+    return float(np.sqrt((squares + y * y) / (count + 1.0)))
+
+
+@inline
 def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums) -> None:
     """Add the products of [φ φ̇ w y] of one row, output by output.
 
@@ -283,7 +292,12 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             sums.turned_count[o] += 1.0
             sums.turned_noise[o] += motion[j, ROUNDING]
             continue
-        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, load, sums.level[o])
+        level = sums.level[o]
+        if sums.starting:
+            torque = y[o] / weight
+            if not level > 0.0:
+                level = _level_so_far(y[o], products[o, last, last], sums.count[o])
+        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, load, level)
         for i in range(2 * p, last):
             row[i] *= weight
         row[last] = y[o]

@@ -192,6 +192,9 @@ class JointEstimator:
         if steps.step <= 0.0:
             return
         self._steps[channel] = steps
+        if channel == self.preprocessor.state.effort:
+            self._set_steps(channel, steps)
+            return
         wanted, now = half_width(steps.step, self.conditioner.period), self.conditioner.half_width
         free = self._settings.conditioning.half_width is None
         worth = SEARCHED if self._model.nonlinear else WORTH_A_START
@@ -210,14 +213,19 @@ class JointEstimator:
         self._look.restart()
         self._begin()
         for channel, steps in self._steps.items():
-            self._bandwidth_checks[channel] = BandwidthCheck(
-                self.channels[channel], self.conditioner.taps, self.conditioner.period, steps.step
-            )
-            self.state.followed = True
+            if channel != self.preprocessor.state.effort:
+                self._bandwidth_checks[channel] = BandwidthCheck(
+                    self.channels[channel], self.conditioner.taps, self.conditioner.period, steps.step
+                )
+                self.state.followed = True
             self._set_steps(channel, steps)
 
     def _set_steps(self, channel: int, steps: EncoderSteps) -> None:
-        """Tell the parts what the steps of an encoder do under the present kernel."""
+        """Tell the parts what the steps of an encoder do under the present kernel, or what those of the torque may."""
+        if channel == self.preprocessor.state.effort:
+            if len(self._model.outputs) == 1:
+                self.phases.parts.fit.cut(0.5 * steps.step)
+            return
         taps, period = self.conditioner.taps, self.conditioner.period
         self.conditioner.coarse(channel, steps.step)
         noise, own = noise_of(self._model, taps, period, steps.step, channel)

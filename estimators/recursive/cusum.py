@@ -4,7 +4,8 @@ CUSUM on the squared prediction error s, in units of the start-up's residual var
 
     g ← max(0, g + min(s, 12) − k),  alarm when g > h
 
-k = 3: white noise (mean of s: 1) drifts down by 2 a row, and exceeds h = 60 less than once in 10¹² rows. A real
+k = 3: white noise (mean of s: 1) drifts down by 2 a row, and exceeds h = 60 less than once in 10¹² rows. Under a wide
+kernel rows share their noise, and an excursion lasts as many rows as do (`least_of`). A real
 residual is structured, it swells at every reversal: h is at least 2.5 times the largest g of the start-up over whole
 periods.
 The same structure makes the textbook deviations √(v·P_ii) too small; `deviation_factors` (numerics/robust.py) says by
@@ -24,6 +25,9 @@ from estimators.recursive.forgetting import SATURATION, Threshold
 ALLOWANCE: Final = 3.0
 #: v₀, tuned: h of the CUSUM, at least: white noise passes it less than once in 1e12 rows (decision 001).
 LEAST: Final = 60.0
+#: rows, derived: Rows that say the same under a Hann window over two rows to either side, the usual kernel, for which
+#: LEAST holds: where more do, one excursion of noise counts as often, and LEAST grows with them (decision 084).
+ALIKE: Final = 8.0 / 3.0
 #: 1, tuned: h over the start's largest excursion; EMPS at 40 Hz to 1 kHz (decision 001).
 MARGIN: Final = 2.5
 #: 1, derived: Σρ² over Σρ of a Hann window: τ of the squares of white noise under that kernel.
@@ -46,6 +50,11 @@ def calibrate(
     limit = max(least * max(1.0, clump(s) / (SQUARES * overlap)), MARGIN * excursion)
     worst = float(np.max(squared, initial=SATURATION * noise)) / noise
     return Threshold(noise, allowance, limit, worst)
+
+
+def least_of(overlap: float) -> float:
+    """h, at least, of rows of which so many say the same."""
+    return LEAST * max(1.0, overlap / ALIKE)
 
 
 def clump(s: Floats) -> float:

@@ -68,10 +68,13 @@ def measured(
     bits: int,
     model: Mapping[str, Any] = MODEL,
     seen: Floats | None = None,
+    read: Callable[[Floats], Floats] | None = None,
     **trial: Any,
 ) -> Trial:
-    """A trial of a joint; rate: Hz; bits: of its encoder; seen: rad, what the encoder sees, else the place."""
+    """A trial of a joint; rate: Hz; bits: of its encoder; seen: rad, what the encoder sees, else the place; read: what
+    the drive makes of its torque."""
     torque = one.torque + one.noise * rng.standard_normal(len(one.torque))
+    torque = torque if read is None else read(torque)
     readings, state = encoder(motion.place if seen is None else seen, bits), {"count": 0}
 
     def sample(count: int) -> Sampled:

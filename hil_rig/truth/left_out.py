@@ -103,6 +103,25 @@ def saturation(seed: int) -> Trial:
     return _one(seed, 19, extra)
 
 
+def _whole(seed: int, whole: Callable[[Floats], Floats]) -> Trial:
+    """A drive that says its torque in steps of 1.5 % of the largest; whole: which number of them it says."""
+    rng = np.random.default_rng([seed, 60])
+    motion, truth = free_motion(rng), drawn(rng)
+    one = joint(rng, motion, truth)
+    step = 0.015 * float(np.abs(one.torque).max())
+    return measured(rng, motion, one, RATE, BITS, read=lambda torque: step * whole(torque / step))
+
+
+def cut(seed: int) -> Trial:
+    """A drive that cuts its torque toward zero, as a cast to an integer does."""
+    return _whole(seed, np.trunc)
+
+
+def rounded(seed: int) -> Trial:
+    """A drive that rounds its torque to the same steps: right."""
+    return _whole(seed, np.round)
+
+
 def push(seed: int) -> Trial:
     """Somebody pushes the joint for a second, with a third of its torque."""
 

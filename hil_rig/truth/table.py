@@ -53,7 +53,7 @@ CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name wh
     **dict.fromkeys(
         ("ripple 50 a turn", "commutation", "encoder between lines", "another axis"), frozenset({"residual_not_noise"})
     ),
-    "dead zone 3 %": frozenset({"torque_not_proportional"}),
+    **dict.fromkeys(("dead zone 3 %", "torque cut to zero"), frozenset({"torque_not_proportional"})),
     "iron saturates 8 %": frozenset({"torque_not_linear"}),
     "belt 8 Hz": frozenset({"drive_elastic"}),
     "encoder eccentric": frozenset({"encoder_eccentric"}),

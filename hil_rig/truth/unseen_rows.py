@@ -50,11 +50,6 @@ ZONE: Final = dict.fromkeys(
     "where torque and speed nearly always have one sign it is Coulomb friction: who knew its shape would not see it in "
     "two minutes of one such joint in eight",
 )
-BENT: Final = dict.fromkeys(
-    ("lies", "material"),
-    "in the first 15 s behind its start one joint in five has shown too little of the bend, of which 5 % of the torque "
-    "is expected and which is up to twice that",
-)
 LARGER: Final = dict.fromkeys(
     ("lies", "material"),
     "one joint in eight ripples by a fifth to a third of its torque, four to six times the prior of 5 %; under a prior "
@@ -85,7 +80,9 @@ ROWS: Final[dict[str, TruthRow]] = {
     "ripple, sin and cos": _ripple(MODEL),
     "spring balancer": TruthRow(False, left_out.balancer, SPRING),
     "dead zone 3 %": TruthRow(False, left_out.dead_zone, ZONE),
-    "iron saturates 8 %": TruthRow(False, left_out.saturation, BENT),
+    "torque cut to zero": TruthRow(False, left_out.cut),
+    "torque rounded": TruthRow(True, left_out.rounded, WIDE),
+    "iron saturates 8 %": TruthRow(False, left_out.saturation),
     "payload every 10 s": TruthRow(False, left_out.payloads, {"lies": SWITCHED, "material": SWITCHED}),
     "one push": TruthRow(True, left_out.push, WIDE),
     "led by hand": TruthRow(False, left_out.led),

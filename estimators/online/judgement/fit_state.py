@@ -25,7 +25,7 @@ class FitSettings(Layout):
     hidden: float  # what differences over samples hide of an acceleration, see misfit/sampled_motion.py
 
 
-class FitState(Layout, version=14):
+class FitState(Layout, version=15):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -35,6 +35,7 @@ class FitState(Layout, version=14):
     step_noise: Scratch[StepNoise]  # of the encoders known by now
     only_noise: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # N of the encoder that the quantiser shifts …
     only_own: Scratch[Annotated[Vector, "parameters"]]  # … and n
+    half_step: Scratch[Annotated[Vector, "outputs"]]  # N·m (N), of a measured torque; 0: none is known
     directions: Scratch[Directions]  # of all rows, when the last block ended …
     others: Scratch[Directions]  # … and of some of them
     sums: BlockSums  # of the current block

@@ -218,6 +218,7 @@ class ModelFit:
         """
         state, rls = self.state, learner.rls
         state.due = now + self._block
+        state.sums.starting = not settled
         self._predict_by(learner)
         factor = fade(state, learner.state)
         self.quantiser.read()
@@ -271,6 +272,10 @@ class ModelFit:
         if steps.reading is not None and len(self.state.quantiser.times):
             self.state.only_noise[:], self.state.only_own[:] = steps.noise[0], steps.own[0]
             self.quantiser.coarse(steps.size, steps.reading)
+
+    def cut(self, half_step: float) -> None:
+        """Tell it that a torque is said in steps, and may be cut toward zero to them; half_step: N·m (N)."""
+        self.state.half_step[:] = half_step
 
     def correct(self, learner: Learner, time: int) -> None:
         """Correct θ for the steps in the rows since the last time; time: ns, of the last one."""

@@ -18,8 +18,9 @@ from typing import Final
 
 import numpy as np
 
+from estimators.misfit.cut_torque import cut_torque
 from estimators.misfit.position_error import position_error
-from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.sampled_motion import hidden_share
 from estimators.misfit.scores import products, write_covariance
 from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
@@ -47,6 +48,7 @@ LOST: Final = 10.0
 CONSIDERED: Final = tuple(
     (cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, SATURATION, LOAD)
 )
+NARROWEST: Final = CAUSES.index(TORQUE)  # misfit column that is nearly the sign of the torque
 OF_ANGLE: Final = columns(turns=True)  # misfit regressors of an output whose position is an angle
 
 
@@ -135,6 +137,43 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
         for cause, first, count in CONSIDERED:
             size = settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
             _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
+        if fit.half_step[output] > 0.0:
+            _consider_cut(fit, learnt, covariance, floor, output)
+
+
+@inline
+def _products_of(
+    fit: FitState, learnt: Learnt, covariance: Floats, output: int, first: int, count: int
+) -> tuple[Floats, Floats]:
+    """Products of [φ w y] of some misfit columns of an output, and the covariance of the scores of [φ w]."""
+    gram, noise, p = fit.scores.gram[output], learnt.state.noise, len(fit.steps)
+    raw, among = np.empty(p + count + 1, np.int64), np.empty(p + count, np.int64)  # among products, and among scores
+    for i in range(p + count):
+        raw[i] = i if i < p else p - 1 + first + i  # the lag has no column
+        among[i] = i if i < p else output * fit.settings.own + first + i
+    raw[p + count] = len(gram) - 1
+    known, scores = np.empty((p + count + 1, p + count + 1)), np.empty((p + count, p + count))
+    for i in range(p + count + 1):
+        for j in range(p + count + 1):
+            known[i, j] = gram[max(raw[i], raw[j]), min(raw[i], raw[j])] * (noise[0] / noise[output])
+    for i in range(p + count):
+        for j in range(p + count):
+            scores[i, j] = covariance[among[i], among[j]]
+    return known, scores
+
+
+@inline
+def _consider_cut(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor, output: int) -> None:
+    """Add what a torque that is cut toward zero to whole steps does to θ by one output."""
+    known, scores = _products_of(fit, learnt, covariance, output, NARROWEST, 1)
+    found = cut_torque(
+        fit.directions.inverse, known, scores, fit.scores.theta, mean_variance(learnt.state) * learnt.state.noise[0],
+        floor, fit.half_step[output],
+    )  # fmt: skip
+    for i in range(len(found)):
+        for j in range(len(found)):
+            learnt.seen[i, j] += found[i, j]
+            learnt.unmodelled[i, j] += found[i, j]
 
 
 @inline
@@ -145,24 +184,13 @@ def _consider_cause(
     """Add the possible effect of one cause on θ by one output; first, count: its misfit columns; size: as a share of
     the torque."""
     state, gram, p = learnt.state, fit.scores.gram[output], len(fit.steps)
-    raw, among = np.empty(p + count + 1, np.int64), np.empty(p + count, np.int64)  # among products, and among scores
-    for i in range(p + count):
-        raw[i] = i if i < p else p - 1 + first + i  # the lag has no column
-        among[i] = i if i < p else output * fit.settings.own + first + i
-    raw[p + count] = len(gram) - 1
-    known, scores = np.empty((p + count + 1, p + count + 1)), np.empty((p + count, p + count))
-    for i in range(p + count + 1):
-        for j in range(p + count + 1):
-            known[i, j] = gram[max(raw[i], raw[j]), min(raw[i], raw[j])] * (state.noise[0] / state.noise[output])
-    for i in range(p + count):
-        for j in range(p + count):
-            scores[i, j] = covariance[among[i], among[j]]
+    known, scores = _products_of(fit, learnt, covariance, output, first, count)
     rows = max(fit.rows[output], 1.0)
     most = np.sqrt(gram[len(gram) - 1, len(gram) - 1] / rows)
     if cause != ANGLE:  # whose columns have a unit of their own
-        square = 0.0
+        square, weight = 0.0, state.noise[0] / state.noise[output]
         for i in range(p, p + count):
-            square += gram[raw[i], raw[i]] / count
+            square += known[i, i] / (weight * count)
         most /= max(np.sqrt(square / rows), LEAST_DIVISOR)
     any_, seen, whole, prior = unmodelled_torque(
         fit.directions.inverse, known, scores, fit.scores.theta, mean_variance(state) * state.noise[0], floor.share,

@@ -15,7 +15,7 @@ from estimators.online.start.base import StartWait, Verdict
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
-from estimators.recursive.cusum import calibrate
+from estimators.recursive.cusum import calibrate, least_of
 from estimators.recursive.learner import Learner
 from estimators.refit.outcome import EndedRefit
 from estimators.rows import Rows
@@ -79,7 +79,7 @@ class LinearStart:
             return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
-        threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
+        threshold = gathering.calibrate(partial(calibrate, least=least_of(self._overlap), overlap=self._overlap))
         self._look(self._learner.rls.noise)
         self._validity.judge(self._learner)
         return gathering.started(threshold, 0, str(self.spectrum), self._validity.missing)

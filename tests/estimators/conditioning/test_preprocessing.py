@@ -171,15 +171,17 @@ def test_a_temperature_that_comes_seldom_drops_no_row() -> None:
 
 
 def test_where_two_things_are_to_be_decided_at_one_sample_it_stops_once() -> None:
-    """The 240th move of an encoder is that of the sample which fills a span of two seconds."""
+    """The 240th move of an encoder is that of the sample which fills a span of two seconds; a torque that is new in each
+    sample has moved so often long before."""
     values = np.zeros((2100, 2))
     values[:, 1] = samples(2100)[:, 1]
     values[1521:, 0] = 1e-4 * np.repeat(np.arange(1, 291), 2)[:579]
     one = preprocessor(CHANNELS[:2], None)
-    ((sample, why),) = (stop for stop in Passed(one, values, 300).stops if stop[1] != UNEVEN)
+    (torque, (sample, why)) = (stop for stop in Passed(one, values, 300).stops if stop[1] != UNEVEN)
+    assert torque == (240, ENCODER)
     assert (sample, why) == (1999, max(SPAN, ENCODER))
     assert one.channels.watched.count == 100
-    assert len(one.found()) == 1
+    assert [channel for channel, _ in one.found()] == [0, 1]
 
 
 def test_channels_are_watched_as_they_came_with_what_is_wild_missing_or_beyond_all_reason() -> None:

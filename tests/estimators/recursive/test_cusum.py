@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from estimators.recursive.cusum import calibrate
+from estimators.conditioning.conditioner import taps
+from estimators.recursive.cusum import LEAST, calibrate, least_of
 from estimators.recursive.forgetting import Threshold
 
 pytestmark = pytest.mark.interpreted
@@ -52,6 +53,16 @@ def test_the_excursion_is_counted_by_hand() -> None:
     assert found.limit == 60.0, "2.5 times 15 is less"
     assert found.worst == pytest.approx(100.0 / noise, rel=1e-12)
     assert calibrate(np.concatenate([level, squared]), least=0.0).limit == pytest.approx(2.5 * g, rel=1e-12)
+
+
+@pytest.mark.parametrize(("half", "passes"), [(2.0, False), (12.0, True)])
+def test_white_noise_under_a_kernel_stays_below_the_least_threshold_of_its_rows(half: float, passes: bool) -> None:
+    """Half widths in rows. Half an hour of rows at 100 Hz; a wide kernel makes an excursion last."""
+    kernel = taps(half)
+    e = np.convolve(np.random.default_rng(2).standard_normal(180_000), kernel / np.sqrt(kernel @ kernel), "valid")
+    largest = cusum(e**2, 1.0, 3.0)
+    assert (largest > LEAST) == passes
+    assert largest < least_of(1.0 / float(kernel @ kernel))
 
 
 @pytest.mark.parametrize("alike", [0.6, 0.8])
