@@ -237,11 +237,10 @@ class ResidualAttribution:
         self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
         standing = self.standing
         self._doubt_units(standing)
-        if standing is None or not standing.decided:
+        best = self._chosen(standing)
+        if standing is None or best is None:
             self._suspect, self._times = ("", ()), 0
             return None
-        best = standing.best
-        assert best is not None
         silent = not standing.notable
         if (silent and (best.cause.name not in DRIFTS or self._starting)) or (not silent and not self._lasts):
             return None
@@ -253,6 +252,14 @@ class ResidualAttribution:
         if best.cause.name == "friction" and leaves is not None and leaves(best.cause.joints, self._times - 1):
             return None  # the first of these looks may hold the change itself
         return self._decide(known, best, standing.window.looks, silent)
+
+    def _chosen(self, standing: Standing | None) -> Fitted | None:
+        """The cause that is decided; what holds already, where that explains as much, as no other is needed then."""
+        if standing is None or not standing.certain:
+            return None
+        holding = self.explanation.holding
+        holds = [one for one in standing.rivals if (one.cause.name, one.cause.joints) in holding]
+        return holds[0] if holds else standing.best if standing.decided else None
 
     def _doubt_units(self, standing: Standing | None) -> None:
         """Note by how much the unit of a joint's torque may have changed where that is too small to be a finding.

@@ -63,12 +63,12 @@ class CauseColumns(NamedTuple):
 
     def spring(self, j: int) -> Integers:
         """Places (SHAPES,) of the columns of a spring on axis j."""
-        return self.springs.start + j + self.n * np.arange(SHAPES)
+        return np.asarray(self.springs.start + j + self.n * np.arange(SHAPES), np.int64)
 
     @property
     def size(self) -> int:
         """How many they are."""
-        return self.springs.stop
+        return self.q + PARAMETERS + (2 + SHAPES) * self.n + TILTS
 
     def of_joints(self, model: WholeRobot) -> Integers:
         """Columns that may differ from zero on each joint, in order, (n, m); where others have more, some of zeros."""
