@@ -51,7 +51,7 @@ class Borrowing(CPUCallConv):
     """How functions are called: the arrays that one is given are borrowed for as long as it runs, and not counted.
 
     numba counts a reference to each array wherever it is given a name, cut, or handed on, by two locked instructions
-    which nothing is moved across. That was a seventh of the time of our kernels (decision 087). Whoever calls keeps the
+    which nothing is moved across. That was a seventh of the time of our kernels (decision 086). Whoever calls keeps the
     array meanwhile, as numba has it; only what a function returns has to be counted.
     """
 

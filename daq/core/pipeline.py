@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 #: ns, tuned: Time from one group of joints, whose updates are due together, to the next group; 7 and 28 joints in
 #: `bench scale` (decision 011).
 GROUP_INTERVAL: Final = 10_000_000
-#: joints, argued: Most joints of a group, while groups are REVIEW_TIME apart at least: what comes once a second comes for
-#: all joints of a group in one turn, 0.35 ms each, and the last of them waits for the others.
+#: joints, argued: Most joints of a group, while groups are REVIEW_TIME apart at least: what comes once a second comes
+#: for all joints of a group in one turn, 0.35 ms each, and the last of them waits for the others.
 GROUP_SIZE: Final = 14
 #: ns, argued: Time kept free for a review, or for the updates of a group: what they take, and some delay.
 REVIEW_TIME: Final = 2_000_000

@@ -26,7 +26,7 @@ ALLOWANCE: Final = 3.0
 #: v₀, tuned: h of the CUSUM, at least: white noise passes it less than once in 1e12 rows (decision 001).
 LEAST: Final = 60.0
 #: rows, derived: Rows that say the same under a Hann window over two rows to either side, the usual kernel, for which
-#: LEAST holds: where more do, one excursion of noise counts as often, and LEAST grows with them (decision 084).
+#: LEAST holds: where more do, one excursion of noise counts as often, and LEAST grows with them (decision 083).
 ALIKE: Final = 8.0 / 3.0
 #: 1, tuned: h over the start's largest excursion; EMPS at 40 Hz to 1 kHz (decision 001).
 MARGIN: Final = 2.5
