@@ -25,9 +25,9 @@ def run(options: argparse.Namespace) -> int:
 
     if limits := find_limits():
         return fail("; ".join(limits))
+    from daq.commands.running_service.waiting_page import WaitingPage
     from daq.processes.kernels import SERVICE, ahead
     from daq.processes.logs import configure_logging, log
-    from daq.processes.waiting_page import WaitingPage
 
     configure_logging("jointwatch")
     for number in (signal.SIGINT, signal.SIGTERM):  # once it runs, the service has its own handlers

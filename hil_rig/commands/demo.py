@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
+from daq.commands.running_service.waiting_page import WaitingPage
 from daq.processes.kernels import ahead, on_stderr
-from daq.processes.waiting_page import WaitingPage
 from hil_rig.commands.compile import LIVE
 from hil_rig.live import Live, LiveError, free_port
 

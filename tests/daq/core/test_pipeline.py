@@ -519,6 +519,16 @@ def test_joints_share_a_waking(config: Config) -> None:
         assert offsets() == groups, "no two groups nearer than 10 ms, and no more groups than joints"
 
 
+@pytest.mark.parametrize(("joints", "groups", "largest"), [(28, 2, 14), (29, 3, 10), (60, 5, 12), (200, 10, 20)])
+def test_many_joints_wake_in_more_groups(config: Config, joints: int, groups: int, largest: int) -> None:
+    """What comes once a second comes for all joints of a group at once; and groups leave each other 2 ms."""
+    many = config.model_copy(update={"joints": {f"joint{k}": config.joints["elbow"] for k in range(joints)}})
+    offsets = np.array([joint.offset for joint in Pipeline(many, 1).joints])
+    found, sizes = np.unique(offsets, return_counts=True)
+    assert (len(found), max(sizes)) == (groups, largest)
+    assert np.diff(found).min() >= 2_000_000
+
+
 def test_a_review_is_over_before_the_update_of_its_joint_is_due_and_each_has_its_own_time(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -111,6 +110,8 @@ def _serve(address: str, told: int, begun: int) -> int:
 
     begun: a pipe that gets a byte as soon as the page can be seen.
     """
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # 2 MB, which no other process needs
+
     state = [""]
 
     class Answer(BaseHTTPRequestHandler):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from daq.commands.running_service.waiting_page import WaitingPage
 from daq.processes.child import Child
-from daq.processes.waiting_page import WaitingPage
 from hil_rig.live import free_port
 
 ROOT = Path(__file__).parents[3]
