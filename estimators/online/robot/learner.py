@@ -146,7 +146,7 @@ class RobotLearner:
 
     def changes_since(self) -> Floats | None:
         """Friction (n, k) at SPEEDS of FOLLOWED blocks ago, where it has changed since beyond noise; else None."""
-        return self._followed[0][0] if self._changes(SURELY).any() else None
+        return np.asarray(self._followed[0][0]) if self._changes(SURELY).any() else None
 
     def _changes(self, noise: float) -> Floats:
         """Squares of what friction has changed in FOLLOWED blocks beyond noise, so many deviations, (n, k).
