@@ -146,7 +146,7 @@ class RobotLearner:
 
     def changes_since(self) -> Floats | None:
         """Friction (n, k) at SPEEDS of FOLLOWED blocks ago, where it has changed since beyond noise; else None."""
-        return self._followed[0][0] if self._changes(SURELY).any() else None
+        return np.asarray(self._followed[0][0]) if self._changes(SURELY).any() else None
 
     def _changes(self, noise: float) -> Floats:
         """Squares of what friction has changed in FOLLOWED blocks beyond noise, so many deviations, (n, k).
@@ -157,7 +157,7 @@ class RobotLearner:
             return np.zeros_like(self._changed)
         then, variances = self._followed[0]
         known = np.maximum(variances, self._friction_variances())
-        return np.maximum((self._friction_torque() - then) ** 2 - noise**2 * known, 0.0)
+        return np.asarray(np.maximum((self._friction_torque() - then) ** 2 - noise**2 * known, 0.0))
 
     def _friction_variances(self) -> Floats:
         """Variances (n, k) of the friction at SPEEDS where it stands still."""
