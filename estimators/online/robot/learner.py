@@ -56,8 +56,11 @@ SLOWS: Final = 60.0
 LATE: Final = 5.0
 #: deviations, argued: Part of such a change that is taken for noise.
 NOISE: Final = 2.0
-#: deviations, argued: The same of a change that is remembered, or told: one in 400 by chance.
+#: deviations, argued: The same of a change that is remembered: one in 400 by chance.
 SURELY: Final = 3.0
+#: deviations, derived: The same of a change that is reported: of two speeds of seven joints every FOLLOWED blocks, 4e7
+#: in a year, less than one is by chance.
+REPORTED: Final = 5.7
 NOTHING: Final = np.zeros((0, 0))
 #: 1, argued: Shares of the highest speed seen at which friction torque is reported.
 SPEEDS: Final = (0.1, 0.5)
@@ -146,7 +149,7 @@ class RobotLearner:
 
     def changes_since(self) -> Floats | None:
         """Friction (n, k) at SPEEDS of FOLLOWED blocks ago, where it has changed since beyond noise; else None."""
-        return np.asarray(self._followed[0][0]) if self._changes(SURELY).any() else None
+        return np.asarray(self._followed[0][0]) if self._changes(REPORTED).any() else None
 
     def _changes(self, noise: float) -> Floats:
         """Squares of what friction has changed in FOLLOWED blocks beyond noise, so many deviations, (n, k).

@@ -239,7 +239,8 @@ class ResidualAttribution:
         self._doubt_units(standing)
         best = self._chosen(standing)
         if standing is None or best is None:
-            self._suspect, self._times = ("", ()), 0
+            if standing is None or self._suspect not in [(one.cause.name, one.cause.joints) for one in standing.rivals]:
+                self._suspect, self._times = ("", ()), 0  # else this look neither speaks for it nor against it
             return None
         silent = not standing.notable
         if (silent and (best.cause.name not in DRIFTS or self._starting)) or (not silent and not self._lasts):
