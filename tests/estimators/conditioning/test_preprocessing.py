@@ -171,8 +171,8 @@ def test_a_temperature_that_comes_seldom_drops_no_row() -> None:
 
 
 def test_where_two_things_are_to_be_decided_at_one_sample_it_stops_once() -> None:
-    """The 240th move of an encoder is that of the sample which fills a span of two seconds; a torque that is new in each
-    sample has moved so often long before."""
+    """The 240th move of an encoder is that of the sample which fills a span of two seconds. A torque that is new in
+    each sample has moved so often long before."""
     values = np.zeros((2100, 2))
     values[:, 1] = samples(2100)[:, 1]
     values[1521:, 0] = 1e-4 * np.repeat(np.arange(1, 291), 2)[:579]
