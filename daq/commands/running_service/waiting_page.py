@@ -106,7 +106,7 @@ def _is_served(address: str) -> bool:
 
 
 def _serve(address: str, told: int, begun: int) -> int:
-    """Answer until the pipe of lines ends, which it does with the last process that says something.
+    """NotThereYet until the pipe of lines ends, which it does with the last process that says something.
 
     begun: a pipe that gets a byte as soon as the page can be seen.
     """
@@ -114,7 +114,7 @@ def _serve(address: str, told: int, begun: int) -> int:
 
     state = [""]
 
-    class Answer(BaseHTTPRequestHandler):
+    class NotThereYet(BaseHTTPRequestHandler):
         """Answers every request: the service is not there yet."""
 
         timeout = 10.0  # s of a client that says nothing
@@ -150,7 +150,7 @@ def _serve(address: str, told: int, begun: int) -> int:
         )
     except OSError:
         return 0
-    server = ThreadingHTTPServer(listening.getsockname()[:2], Answer, bind_and_activate=False)
+    server = ThreadingHTTPServer(listening.getsockname()[:2], NotThereYet, bind_and_activate=False)
     server.socket.close()
     server.socket = listening
     Thread(target=server.serve_forever, daemon=True).start()
