@@ -81,7 +81,7 @@ def test_a_gateway_that_sends_frames_once_more_is_named_where_no_counter_shows_t
         return start(module, *arguments, **streams)
 
     monkeypatch.setattr(Live, "start", staticmethod(started))
-    rig = ["rigid", "--wire", "slcan", "--fault", "repeat=0.03"]
+    rig = ["rigid", "--wire", "slcan", "--fault", "repeat=0.15"]
     with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         for _, update in subscriber:
             codes = {reason["code"] for reason in update["health"]["reasons"]}

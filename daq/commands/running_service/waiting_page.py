@@ -106,7 +106,7 @@ def _is_served(address: str) -> bool:
 
 
 def _serve(address: str, told: int, begun: int) -> int:
-    """NotThereYet until the pipe of lines ends, which it does with the last process that says something.
+    """Answer until the pipe of lines ends, which it does with the last process that says something.
 
     begun: a pipe that gets a byte as soon as the page can be seen.
     """

@@ -44,10 +44,11 @@ HALTING: Final = 0.05
 HALTED: Final = 3
 #: blocks, argued: Blocks in which those are counted, a second: at a turning point nothing moves fast enough.
 BLOCKS: Final = 5
-#: 1, argued: Share of frames that repeat the one before in the middle of a motion from which they are repeated: four
-#: times what two clocks of one rate make.
-RARE: Final = 0.01
-#: blocks, argued: Blocks over which those count: ten seconds have enough of them for RARE.
+#: 1, derived: Share of frames that repeat the one before in the middle of a motion from which they are repeated. Such a
+#: frame is late by a sample T; where a twelfth are, their variance is that of stamps that jitter by half a sample,
+#: T²/12, which alignment takes. Fewer are in recordings of sound robots, and cost what such jitter costs.
+RARE: Final = 1.0 / 12.0
+#: blocks, argued: Blocks over which those count: in ten seconds of slow motion there are enough of them.
 REMEMBERED: Final = 50
 #: frames, derived: So many more than those that noise slows down. Rounded noise makes a step of 0 at most once while it
 #: makes one of the six others that are less than FEW; an excess of eight then has a chance of (1/6)⁸, 6e-7.

@@ -102,7 +102,7 @@ def test_a_torque_that_changes_its_sign_through_zero_does_not_drop() -> None:
     assert said(q, np.where(np.arange(len(T)) % 100 == 0, 0.0, 5.0 * sign + 0.01 * torque)) == set()
 
 
-RARELY = np.sort(np.random.default_rng(3).choice(np.arange(50, len(T) - 50), len(T) // 50, replace=False))
+RARELY = np.sort(np.random.default_rng(3).choice(np.arange(50, len(T) - 50), len(T) // 8, replace=False))
 
 
 def quick() -> tuple[Floats, Floats]:
@@ -111,7 +111,7 @@ def quick() -> tuple[Floats, Floats]:
 
 
 @pytest.mark.parametrize(("counted", "codes"), [(False, {"frames_repeated"}), (True, set())])
-def test_a_gateway_that_sends_a_frame_in_fifty_once_more_is_named(counted: bool, codes: set[str]) -> None:
+def test_a_gateway_that_sends_a_frame_in_eight_once_more_is_named(counted: bool, codes: set[str]) -> None:
     again = np.sort(np.concatenate([np.arange(len(T)), RARELY]))
     assert said(*quick(), again, counted) == codes
 
@@ -123,14 +123,15 @@ def test_a_gateway_that_sends_the_last_frame_in_place_of_a_lost_one_is_named() -
 
 
 def test_a_device_whose_clock_is_a_little_slower_than_the_bus_is_named() -> None:
-    """As the state of a robot at 29.4 Hz that is sent at 30.0 Hz."""
-    age = np.floor(np.arange(len(T)) * 0.98).astype(int)
+    """As the state of a robot at 26.4 Hz that is sent at 30.0 Hz."""
+    age = np.floor(np.arange(len(T)) * 0.88).astype(int)
     q, torque = quick()
     assert said(q[age], torque[age]) == {"frames_repeated"}
 
 
-def test_two_clocks_of_one_rate_repeat_too_little() -> None:
-    age = np.floor(np.arange(len(T)) * 0.9975).astype(int)
+def test_a_robot_that_repeats_a_row_in_fifty_is_not_refused() -> None:
+    """As the Panda of the recordings, and two clocks of one rate even less."""
+    age = np.floor(np.arange(len(T)) * 0.98).astype(int)
     q, torque = quick()
     assert said(q[age], torque[age]) == set()
 

@@ -49,7 +49,8 @@ def test_motion_in_one_direction_does_not_tell_friction_from_an_offset() -> None
         weak = name in both
         assert state == (Knowledge.NOT_IDENTIFIABLE if weak else Knowledge.KNOWN, both.get(name, ()), False), name
         assert bool(deviation > 0.5) is weak, "all of the torque may be either's"
-        assert weak or deviation < 0.02 * value, name
+        # the torque keeps its sign: iron that takes 5 % off it takes three times as much off its slope
+        assert weak or deviation < 3.0 * 0.05 * value, name
 
 
 def test_what_is_shown_later_is_known_then() -> None:

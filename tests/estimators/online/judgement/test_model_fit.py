@@ -198,7 +198,7 @@ def test_the_size_of_a_dead_zone_is_reported() -> None:
 
 
 def test_what_nothing_resembles_is_not_given_a_name() -> None:
-    """Of seed 1 both columns of the predicted torque explain just over half of it, by chance (decision 084)."""
+    """Of seed 1 both columns of the predicted torque explain just over half of it, by chance (decision 083)."""
     found = learnt(90.0, kicks, seed=0)
     assert not {code for _, code in CASES.values()} & {one.code for one in found.reasons}
     assert (np.abs(found.values - THETA) < 4.0 * found.deviations).all()

@@ -330,7 +330,10 @@ def test_it_asks_for_no_refit_and_forgets_its_directions_with_its_rows() -> None
 
 
 def test_the_limit_of_the_alarm_counts_on_rows_that_overlap_to_be_alike() -> None:
-    """White squares are alike over one row: 1/0.72 times the least limit where none overlap, else no more than that."""
+    """White squares are alike over one row: 1/0.72 times the least limit where none overlap.
+
+    Of four rows that overlap the least limit itself is larger, since it is that of 8/3 rows.
+    """
     limits = []
     for overlap in (1.0, 4.0):
         start, learner = started(overlap)
@@ -339,7 +342,7 @@ def test_the_limit_of_the_alarm_counts_on_rows_that_overlap_to_be_alike() -> Non
         start._motion.state.count = 1000  # patience is over: it ends in any case
         assert not isinstance(start.verdict(resting=False), StartWait)
         limits.append(learner.threshold.limit)
-    assert limits == pytest.approx([60.0 / 0.72, 60.0])
+    assert limits == pytest.approx([60.0 / 0.72, 60.0 * 4.0 / (8.0 / 3.0)])
 
 
 @pytest.mark.parametrize(
