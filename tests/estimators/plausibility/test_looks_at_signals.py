@@ -110,23 +110,24 @@ def quick() -> tuple[Floats, Floats]:
     return np.round((2.0 * np.sin(2.3 * T) + 0.5 * np.sin(0.7 * T)) / STEP) * STEP, moving()[1]
 
 
-@pytest.mark.parametrize(("counted", "codes"), [(False, {"frames_repeated"}), (True, set())])
-def test_a_gateway_that_sends_a_frame_in_eight_once_more_is_named(counted: bool, codes: set[str]) -> None:
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_gateway_that_sends_a_frame_in_eight_once_more_is_named(counted: bool) -> None:
     again = np.sort(np.concatenate([np.arange(len(T)), RARELY]))
-    assert said(*quick(), again, counted) == codes
+    found = said(*quick(), again, counted)
+    assert found == set() if counted else "frames_repeated" in found
 
 
 def test_a_gateway_that_sends_the_last_frame_in_place_of_a_lost_one_is_named() -> None:
     q, torque = quick()
     q[RARELY], torque[RARELY] = q[RARELY - 1], torque[RARELY - 1]
-    assert said(q, torque) == {"frames_repeated"}
+    assert "frames_repeated" in said(q, torque)
 
 
 def test_a_device_whose_clock_is_a_little_slower_than_the_bus_is_named() -> None:
     """As the state of a robot at 26.4 Hz that is sent at 30.0 Hz."""
     age = np.floor(np.arange(len(T)) * 0.88).astype(int)
     q, torque = quick()
-    assert said(q[age], torque[age]) == {"frames_repeated"}
+    assert "frames_repeated" in said(q[age], torque[age])
 
 
 def test_a_robot_that_repeats_a_row_in_fifty_is_not_refused() -> None:
