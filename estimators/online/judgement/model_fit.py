@@ -52,6 +52,9 @@ MOST: Final = 0.5
 MAINLY: Final = 0.5
 #: rad, argued: The largest error of a position once a turn: that of a disc a fifth of its radius off its axis.
 OFF_AXIS: Final = 0.2
+#: 1, argued: Part of the torque, rms, that iron which saturates takes away at most: three deviations of what is
+#: expected.
+LARGEST_BEND: Final = 0.15
 #: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
 MOSTLY: Final = 0.5
 #: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 012,
@@ -392,6 +395,8 @@ class ModelFit:
         state, cause = self.state, regressors.CAUSES[k % self._own]
         if cause == LAG:
             return bool(state.gains[k] >= MAINLY * state.left**2)
+        if cause in (SATURATION, TORQUE):
+            return self._disproportion(*divmod(k, self._own)) <= 1.0
         if cause not in (ELASTIC, ECCENTRIC) or self._inertia is None:
             return True
         inertia = float(state.scores.theta[self._inertia] - state.scores.bias[self._inertia])
@@ -399,6 +404,18 @@ class ModelFit:
             return bool(state.found[k] >= -inertia)
         last = k - k % self._own + regressors.CAUSES.index(ECCENTRIC) + regressors.CAUSES.count(ECCENTRIC)
         return math.hypot(*state.found[last - 2 : last]) <= OFF_AXIS * inertia  # those of the acceleration
+
+    def _disproportion(self, output: int, column: int) -> float:
+        """How far a measured torque is out of proportion, over the most that a sensor or a motor does."""
+        gram, last = self.state.scores.gram[output], len(self.state.scores.gram[output]) - 1
+        if not gram[last, last] > 0.0:
+            return 0.0  # of the rows that were reported nothing is left to compare with
+        if regressors.CAUSES[column] == TORQUE:
+            rms = math.sqrt(gram[last, last] / max(self.state.rows[output], 1.0))
+            return abs(self._dead_zone(output)) / (regressors.WIDTHS[-1] * rms)
+        place = 2 * len(self.state.steps) - 1 + column  # behind φ and φ̇; the lag has no column
+        bend = abs(self.state.found[output * self._own + column]) * math.sqrt(gram[place, place] / gram[last, last])
+        return bend / LARGEST_BEND
 
     def _dead_zone(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""
