@@ -412,10 +412,10 @@ class ModelFit:
             return 0.0  # of the rows that were reported nothing is left to compare with
         if regressors.CAUSES[column] == TORQUE:
             rms = math.sqrt(gram[last, last] / max(self.state.rows[output], 1.0))
-            return abs(self._dead_zone(output)) / (regressors.WIDTHS[-1] * rms)
+            return abs(self._dead_zone(output)) / (float(regressors.WIDTHS[-1]) * rms)
         place = 2 * len(self.state.steps) - 1 + column  # behind φ and φ̇; the lag has no column
-        bend = abs(self.state.found[output * self._own + column]) * math.sqrt(gram[place, place] / gram[last, last])
-        return bend / LARGEST_BEND
+        bend = abs(float(self.state.found[output * self._own + column]))
+        return bend * math.sqrt(gram[place, place] / gram[last, last]) / LARGEST_BEND
 
     def _dead_zone(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""

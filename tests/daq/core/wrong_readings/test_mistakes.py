@@ -230,7 +230,12 @@ def test_the_stream_does_not_wait_for_the_look_and_a_replay_lets_it_count_where_
     turns: list[list[int]] = []
     with ThreadPoolExecutor(1) as pool:
         looks = DeferredExecutor(pool, LOOKS)
-        live = played(motion, looks=looks, between=lambda: turns.append(looks.release_finished()))
+
+        def between() -> None:
+            turns.append(looks.release_finished())
+            pool.submit(int).result()  # the look is over, which may take longer than all of this motion
+
+        live = played(motion, looks=looks, between=between)
     assert [number for turn in turns for number in turn] == [LOOKS]
     assert len(found(live)) == 1
     again, told = DeferredExecutor(Inline(), LOOKS), iter(turns)
