@@ -26,7 +26,7 @@ SLOW_WORKERS := --numprocesses=2 --dist=loadgroup
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/live.stamp  ## watch a simulated joint being identified, live, in a browser
+demo: $(VENV)/run.stamp  ## watch a simulated joint being identified, live, in a browser
 	$(BIN)/jointwatch demo $(DEMO)
 
 test: $(VENV)/test.stamp  ## every test (slow ones excepted), and beside them lint, types, import rules
@@ -94,10 +94,6 @@ $(VENV)/run.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once)" >&2
 	@$(call INSTALL,--editable .)
 	@$(WRITE)
-	@touch $@
-
-$(VENV)/live.stamp: $(VENV)/run.stamp
-	$(BIN)/jointwatch compile --live
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml constraints.txt
