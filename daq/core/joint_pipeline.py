@@ -76,9 +76,8 @@ class JointPipeline:
         self._period = round(1e9 / joint.rate)
         self.silence = JointSilence(joint, channels)
         self._connect_aligner()
-        self.state = JointPassState(
-            aligner=aligner, estimator=self.estimator.state, last_arrivals=self.silence.last_arrivals
-        )
+        arrivals = self.silence.last_arrivals
+        self.state = JointPassState(aligner=aligner, estimator=self.estimator.state, last_arrivals=arrivals)
         self._connect_gear()
         self._last_update = 0  # ns
         self._last_words: UpdateWords | None = None  # of the last update; None where a new form is needed
@@ -86,8 +85,7 @@ class JointPipeline:
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, channels, publication, self.comparison.records)
-        extra = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))
-        # by the names under which a checkpoint keeps them
+        extra = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))  # a checkpoint has these names
         self.extra_pipelines = {name + ending: one for ending, one in extra if one is not None}
         self._unit = joint.model.unit()
         self._was_valid = False  # whether any estimate so far was valid
