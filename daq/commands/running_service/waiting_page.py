@@ -21,14 +21,20 @@ LONGEST: Final = 4096  # bytes of a line that are shown: as many as a pipe takes
 FAR: Final = re.compile(r"\s*(\d+) of +(\d+) ")
 HEADERS: Final = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
     "Retry-After": str(RETRY),
 }
+STYLE: Final = "/waiting.css"
+RULES: Final = """\
+:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; }
+main { max-width: 36rem; margin: 20vh auto; padding: 0 1rem; }
+progress { display: block; width: 100%; margin-bottom: 0.5rem; }
+"""
 SCRIPT: Final = "/waiting.js"
 # the page asks anew each second, also while nobody answers, and loads itself again where the service does
 CODE: Final = """\
@@ -43,6 +49,7 @@ setInterval(async () => {
 """
 PAGE: Final = """\
 <!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>jointwatch: {title}</title><script src="{script}"></script>
+<link rel="stylesheet" href="{style}">
 <main><h1>jointwatch</h1><p>A first start compiles the kernels that it needs, once. Then this page shows the joints.</p>
 <p><progress value="{done}" max="{count}"></progress> {title}</p><p>{line}</p></main></html>
 """
@@ -123,6 +130,8 @@ def _serve(address: str, told: int, begun: int) -> int:
             path = self.path.partition("?")[0]
             if path == SCRIPT:
                 self._send(200, "text/javascript", CODE)
+            elif path == STYLE:
+                self._send(200, "text/css", RULES)
             elif path == "/":
                 self._send(503, "text/html; charset=utf-8", _page(state[0]))
             else:
@@ -167,4 +176,4 @@ def _page(line: str) -> str:
     far = FAR.match(line)
     done, count = far.groups() if far else ("0", "1")
     title = f"compiling kernels, {done} of {count}" if far else "compiling kernels"
-    return PAGE.format(title=title, script=SCRIPT, done=done, count=count, line=html.escape(line))
+    return PAGE.format(title=title, script=SCRIPT, style=STYLE, done=done, count=count, line=html.escape(line))

@@ -61,7 +61,7 @@ class JointFriction(Cause):
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
     def root(self, known: RobotKnowledge) -> Floats:
-        """Of a diagonal."""
+        """Its square root, since it is diagonal."""
         return np.diag(np.concatenate([CHANGES * sizes(known, j) for j in self.joints]))
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
