@@ -4,7 +4,6 @@ import json
 import queue
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar, Final, Protocol, Self
+
+from hil_rig.ports import free_port
 
 START: Final = 300.0  # s until the page must answer; a first start compiles the kernels, a minute or more
 STOP: Final = 60.0  # s to stop by itself; a machine with other work takes some
@@ -191,10 +192,3 @@ def answers(page: str) -> bool:
             return bool(response.status == 200)
     except (urllib.error.URLError, TimeoutError, ConnectionError):
         return False
-
-
-def free_port() -> int:
-    """A TCP port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

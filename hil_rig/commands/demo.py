@@ -15,7 +15,8 @@ from daq.commands.examples import epilog
 from daq.commands.running_service.waiting_page import WaitingPage
 from daq.processes.kernels import ahead, on_stderr
 from hil_rig.commands.compile import LIVE
-from hil_rig.live import Live, LiveError, free_port
+from hil_rig.live import Live, LiveError
+from hil_rig.ports import free_port
 
 
 def arguments_of_demo() -> argparse.ArgumentParser:

@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 from daq.subscriber import Subscriber
+from hil_rig.ports import free_port
 from tests.support.installation.containerfile import read
 from tests.support.installation.distribution import CONSTRAINTS, ROOT, EmptyEnvironment, build, copy_of_tree
 from tests.support.installation.layered_root import LayeredRoot, LayerError
@@ -177,12 +178,6 @@ def test_bench_says_that_it_needs_a_checkout(empty: EmptyEnvironment) -> None:
     done = empty.run("jointwatch", "bench", "rls")
     assert done.returncode == 1
     assert "needs a source checkout" in done.stderr
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def until_valid(endpoint: str, seconds: float) -> None:

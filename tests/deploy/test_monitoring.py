@@ -4,7 +4,6 @@ import http
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import pytest
 from prometheus_client import Histogram
 
 from daq.outlet.metrics import TABLE
+from hil_rig.ports import free_port
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -152,11 +152,6 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             child.terminate()
         for child in children:
             child.wait(60)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def ask(address: str, expression: str) -> list[Any]:

@@ -15,7 +15,8 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from daq.subscriber import Subscriber
-from hil_rig.live import Live, free_port
+from hil_rig.live import Live
+from hil_rig.ports import free_port
 from tests.support.processes.waiting import wait_until
 
 PROTOCOL: Any = {"subprotocols": [Subprotocol("foxglove.sdk.v1")], "max_size": None, "open_timeout": 60}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import struct
 import time
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from hil_rig.messages import Message
 from hil_rig.plants.base import RigError
+from hil_rig.ports import free_port
 from hil_rig.wire.network.joint_states import JointStateWire
 
 TYPE: Final = "sensor_msgs::msg::dds_::JointState_"
@@ -53,9 +53,7 @@ class ZenohPublisher:
             import zenoh
         except ImportError as error:
             raise RigError("ROS 2 over zenoh needs zenoh: pip install 'jointwatch[zenoh]'") from error
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.number = 0
         config = zenoh.Config()
         config.insert_json5("mode", '"router"')

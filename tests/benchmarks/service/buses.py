@@ -28,7 +28,8 @@ import numpy as np
 from parts.processes import cpu, of_service
 
 from daq.subscriber import Subscriber
-from hil_rig.live import answers, free_port
+from hil_rig.live import answers
+from hil_rig.ports import free_port
 
 NODES: Final = 8
 JOINTS: Final = 7

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from parts.processes import cpu, of_service
 
-from hil_rig.live import Live, free_port
+from hil_rig.live import Live
+from hil_rig.ports import free_port
 
 RIG = ["rigid", "--joints", "7", "--wire", "udp"]
 WARM_UP = 5.0  # s left out, after every gateway has its client

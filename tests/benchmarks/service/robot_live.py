@@ -26,7 +26,8 @@ from typing import Final, NamedTuple
 from parts.processes import cpu, of_service
 
 from daq.subscriber import Subscriber
-from hil_rig.live import Live, free_port
+from hil_rig.live import Live
+from hil_rig.ports import free_port
 
 ROOT: Final = Path(__file__).parents[3]
 LIMITS: Final = ROOT / "docs" / "lwr4-limits.toml"

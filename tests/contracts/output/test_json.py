@@ -14,8 +14,8 @@ import zmq
 
 from daq.__main__ import COMMANDS
 from hil_rig.commands.reproduce import PROGRAMS
-from hil_rig.live import free_port
 from hil_rig.plants.recording import DATA
+from hil_rig.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 OPTION: Final = re.compile(r"\"--json\"")

@@ -14,7 +14,7 @@ import pytest
 
 from daq.commands.running_service.waiting_page import WaitingPage
 from daq.processes.child import Child
-from hil_rig.live import free_port
+from hil_rig.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 

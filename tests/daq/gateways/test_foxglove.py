@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from hil_rig.live import free_port
+from hil_rig.ports import free_port
 from tests.support.processes.latencies import all_are_late
 
 CLIENT = Path(__file__).parents[2] / "support" / "processes" / "foxglove_client.mjs"

@@ -24,7 +24,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from estimators.base import Knowledge, ParameterState, Phase
 from estimators.reasons import Reason
-from hil_rig.live import free_port
+from hil_rig.ports import free_port
 from tests.support.processes.latencies import all_are_late
 
 URN = "urn:jointwatch"

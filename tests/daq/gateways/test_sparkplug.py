@@ -17,7 +17,7 @@ from pysparkplug._protobuf import sparkplug_b_pb2 as tahu
 from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, payload
 from estimators.base import Phase
 from estimators.reasons import Reason
-from hil_rig.live import free_port
+from hil_rig.ports import free_port
 from tests.support.processes.latencies import all_are_late
 
 BROKER = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")

@@ -23,6 +23,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from daq.stream.curve_points import pack_channels
 from daq.subscriber import Subscriber
+from hil_rig.ports import free_port
 from tests.support.processes.programs import await_line
 
 ROOT = Path(__file__).parents[3]
@@ -307,8 +308,7 @@ def test_a_real_prometheus_scrapes_it(tmp_path: Path, outlet: Any, core: Any, wa
     if program is None:
         pytest.skip("prometheus is missing: apt-get install prometheus")
     wait(lambda: known(outlet, core))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     config = tmp_path / "prometheus.yml"
     config.write_text(
         "global: {scrape_interval: 200ms, scrape_timeout: 200ms}\nscrape_configs:\n"

@@ -12,7 +12,7 @@ import pytest
 
 from daq.processes.limits import ADDRESSES, FILES, FILES_WANTED
 from daq.processes.service_lock import OtherServiceError, ServiceLock
-from hil_rig.live import free_port
+from hil_rig.ports import free_port
 
 CONFIGURATION = """
 [robot]

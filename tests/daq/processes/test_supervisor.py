@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from daq.subscriber import Subscriber
-from hil_rig.live import Live, free_port
+from hil_rig.live import Live
+from hil_rig.ports import free_port
 from tests.support.processes.waiting import wait_until
 
 RUN = [sys.executable, "-m", "daq", "run"]

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,6 +26,7 @@ from drivers.network import zenoh_topic
 from drivers.network.ros2_zenoh import ZenohSettings
 from drivers.network.zenoh_topic import MessageNumber, key_of, message_number
 from drivers.testing import collect
+from hil_rig.ports import free_port
 from hil_rig.wire.network.ros2_zenoh import attachment, joint_state
 from tests.support.processes.answering import Answering
 
@@ -69,9 +69,7 @@ class Robot:
     """A router, and a session of its own that publishes through it."""
 
     def __init__(self, more: dict[str, str] | None = None, login: dict[str, str] | None = None) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.endpoint = f"tcp/127.0.0.1:{free.getsockname()[1]}"
+        self.endpoint = f"tcp/127.0.0.1:{free_port()}"
         self.more = more
         self.router = session("router", "listen", self.endpoint, more)
         self.client = session("client", "connect", self.endpoint, login)

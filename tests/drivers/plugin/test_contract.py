@@ -5,15 +5,14 @@ import socket
 from jointwatch_udp_state import DATAGRAM
 
 from drivers.testing import DriverRules, DriverWire
+from hil_rig.ports import free_port
 
 
 class Sender(DriverWire):
     position, torque = "STATE.position", "STATE.torque"
 
     def __init__(self) -> None:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.settings = {"kind": "udp_state", "port": self.port}
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.number = 0

@@ -12,7 +12,8 @@ pytest.importorskip("paho", reason="paho-mqtt is not installed (pip install join
 
 from asyncua import Client, ua
 
-from hil_rig.live import Live, free_port
+from hil_rig.live import Live
+from hil_rig.ports import free_port
 from tests.daq.gateways.test_sparkplug import BROKER, Broker, Host, quality
 
 PATIENCE = 120.0  # s

@@ -14,6 +14,7 @@ import pytest
 from daq.fleet.live.lake import Lake, LakeError, database
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.writer import LakeWriter, Retention
+from hil_rig.ports import free_port
 from tests.support.processes.summaries import batch, summary
 
 DAY = 86_400
@@ -105,9 +106,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of a bucket of an S3 server of its own process."""
     boto3 = pytest.importorskip("boto3", reason="needs boto3 and moto: pip install 'jointwatch[test]'")
     pytest.importorskip("moto", reason="needs moto: pip install 'jointwatch[test]'")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
