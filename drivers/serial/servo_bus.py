@@ -199,18 +199,27 @@ class ServoBus(SerialLine):
         end = time.monotonic() + max(0.0, timeout)
         found: list[tuple[int, float, int, int]] = []
         while True:
-            wait = self._ask(line, end) if self._poll is not None else end - time.monotonic()
-            data = drain(line.fileno(), self._settings.port, max(0.0, wait))
-            now = time.monotonic_ns()
-            for packet in self._splitter.feed(data):
-                self._take(packet, now, found)
+            if self._poll is None:
+                wait = end - time.monotonic()
+            else:
+                self._hear(line, 0.0, found)  # what has come is not late, however long this process was put aside
+                wait = self._ask(line, end)
+            self._hear(line, wait, found)
             answered = found and not self._waiting
             if self._poll is None or answered or time.monotonic() >= end:
                 return np.array(found, READING) if found else empty()
 
+    def _hear(self, line: serial.Serial, wait: float, found: list[tuple[int, float, int, int]]) -> None:
+        """Take what comes within so many seconds. Raises LinkError."""
+        data = drain(line.fileno(), self._settings.port, max(0.0, wait))
+        now = time.monotonic_ns()
+        for packet in self._splitter.feed(data):
+            self._take(packet, now, found)
+
     def _ask(self, line: serial.Serial, end: float) -> float:
         """Send the next request if it is due; returns s until there is something to do. Raises LinkError."""
-        assert self._poll is not None
+        if self._poll is None:  # another master was heard just now
+            return end - time.monotonic()
         now = time.monotonic()
         if self._waiting and self._poll.too_late(now):
             self._forget()
@@ -247,6 +256,8 @@ class ServoBus(SerialLine):
             self._counts["frames"] += 1
             self._counts["device_errors"] += error != 0
             self._decode(expected, data, found)
+            if self._poll is not None and not self._waiting:
+                self._poll.answered()
             return
         if request is None:
             self._counts["unmatched"] += packet.id in self._wanted

@@ -5,6 +5,7 @@ which can make no instruction but a read. The driver listens for a while before 
 hears another master it stops polling and goes on as a tap.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -14,6 +15,8 @@ from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoP
 LISTEN_FIRST: Final = 0.3  # s before the first request: another master would have asked meanwhile
 RETURN_DELAY: Final = 5e-4  # s between request and answer as the factory sets it, the longest that a servo can have
 PATIENCE: Final = 0.02  # s more for an answer: a USB adapter's latency timer is 16 ms
+LATE_ECHOES: Final = 8  # requests whose echo may still come: a busy adapter or machine hands them over later
+WITHOUT_ECHO: Final = 3  # answered requests without any echo, after which the line is taken as one that has none
 BITS: Final = 10  # on the line for each byte, start and stop bit included
 _OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer beside its data
 _FAST_HEAD, _FAST_OVERHEAD = 8, 4  # bytes before the answers to a fast read, and of each beside its data
@@ -59,7 +62,9 @@ class Poll:
         ]
         self._own = [next(PacketSplitter(protocol).feed(one.packet)) for one in cycle]
         self._place = 0  # of the next request in the cycle
-        self._sent = -1  # place of the newest request, until its echo has come
+        self._unechoed = deque[int](maxlen=LATE_ECHOES)  # places of the newest requests whose echo has not come
+        self._without_echo = 0  # answered requests before the first echo
+        self._echoes = False  # whether any echo has come
         self._start = 0.0  # s at which this cycle is due; 0: not yet known
         self._latest = 0.0  # s until when answers may come
         self.skipped = 0
@@ -75,7 +80,7 @@ class Poll:
             self.skipped += behind
             self._start += behind * self._period
         request = self._cycle[self._place]
-        self._sent = self._place
+        self._unechoed.append(self._place)
         self._latest = now + self._patience[self._place]
         self._place = (self._place + 1) % len(self._cycle)
         if self._place == 0:
@@ -93,8 +98,17 @@ class Poll:
         return self._start if self._place == 0 else 0.0
 
     def is_echo(self, packet: ServoPacket) -> bool:
-        """Whether a packet is the echo of the newest request on the shared line; each request has one echo."""
-        if self._sent < 0 or packet != self._own[self._sent]:
+        """Whether a packet is the echo of a request on the shared line; each request has one echo, in their order."""
+        if self._without_echo >= WITHOUT_ECHO:
             return False
-        self._sent = -1
+        places = [self._own[place] for place in self._unechoed]
+        if packet not in places:
+            return False
+        for _ in range(places.index(packet) + 1):
+            self._unechoed.popleft()
+        self._echoes, self._without_echo = True, 0
         return True
+
+    def answered(self) -> None:
+        """Note that all answers to a request have come, and so its echo, if the line has echoes."""
+        self._without_echo += not self._echoes

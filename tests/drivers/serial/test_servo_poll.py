@@ -116,13 +116,15 @@ def test_registers_come_out_at_the_rate_that_was_asked_for(line: Line) -> None:
         for servo in (1, 2, 3):
             line.set(servo, 1000 * servo)
         readings = collect(bus, 60)
+        counters = bus.counters()
         assert {"frames"} | LATE >= nonzero(bus).keys()
     assert len(readings) == 60
+    left_out = counters["skipped"] + counters["unanswered"]  # turns, on a busy machine
     for servo in (1, 2, 3):
         mine = readings[readings["channel"] == servo]
         assert set(mine["value"]) == {1000 * servo * TURN - np.pi}
         steps = np.diff(mine["time"]) * 1e-9
-        assert np.median(steps) == pytest.approx(0.02, abs=0.003)
+        assert steps.sum() < 0.02 * (len(steps) + left_out + 2), "nor more seldom, but for the turns that it left out"
         assert steps.mean() > 0.019, "it never asks more often than it was told"
     if line.protocol != "dynamixel1":  # which is read servo by servo
         _, answers = np.unique(readings["time"], return_counts=True)
@@ -226,6 +228,37 @@ def test_what_the_bus_echoes_is_no_other_master(line: Line) -> None:
     with line.settings().open(POSITIONS) as bus:
         assert len(collect(bus, 30)) >= 30
         assert nonzero(bus).keys() - LATE == {"frames"}
+
+
+def test_an_echo_that_comes_behind_the_next_request_is_no_other_master(line: Line) -> None:
+    """What an adapter hands over late: of every third request the echo and the answers come with those of the next."""
+    kept, number = b"", 0
+
+    def late(request: bytes, answers: list[bytes]) -> bytes:
+        nonlocal kept, number
+        number += 1
+        whole = kept + request + b"".join(answers)
+        kept = whole if number % 3 == 0 else b""
+        return b"" if kept else whole
+
+    line.change = late
+    with line.settings().open(POSITIONS) as bus:
+        assert len(collect(bus, 60)) >= 60
+        counters = nonzero(bus)
+    assert counters.keys() - LATE == {"frames"}
+    assert counters["unanswered"] > 0
+
+
+def test_a_request_like_its_own_is_another_master_where_the_line_has_no_echo(line: Line) -> None:
+    with line.settings(poll_rate=20.0).open(POSITIONS) as bus:
+        collect(bus, 15)
+        assert not bus.counters()["other_master"]
+        size = {"dynamixel2": 17, "feetech": 11}.get(line.protocol, 8)
+        os.write(line.master, line.sent[:size])
+        end = time.monotonic() + 60
+        while not bus.counters()["other_master"] and time.monotonic() < end:
+            bus.read(0.01)
+        assert bus.counters()["other_master"] == 1
 
 
 def test_polling_ends_as_soon_as_another_master_is_heard(new_line: Line) -> None:
