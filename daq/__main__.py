@@ -27,7 +27,7 @@ COMMANDS: Final = {
     "run": ("daq.commands.run", "run the service"),
     "rig": ("hil_rig", "play a robot joint, with known truth, on a wire"),
     "demo": ("hil_rig.commands.demo", "rig, service and page in one: watch a joint being identified"),
-    "reproduce": ("hil_rig.commands.reproduce", "a published experiment or recording beside ours"),
+    "reproduce": ("hil_rig.commands.reproduce", "a published experiment or recording, repeated and compared"),
     "bench": ("hil_rig.commands.bench", "measure every figure on this machine"),
     "compile": ("hil_rig.commands.compile", "compile every kernel now: a first start is then as quick as any other"),
     "listen": ("daq.commands.listen", "print the live updates"),

@@ -418,7 +418,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "clearance_skew": ReasonEntry(
         _CLEARANCE,
-        "the ring is read {milliseconds:.1f} ms beside the motor's encoder, which moves it like a clearance",
+        "the ring is read {milliseconds:.1f} ms before or after the motor's encoder, which looks like a clearance",
         "Both encoders are compared at one instant; the clocks of their frames do not say when that was.",
         "Send both encoders in one frame, or give the frames a counter or a device's time. A clock that has just "
         "begun, or a busy machine, settles by itself.",
@@ -500,7 +500,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "robot_unexplained": ReasonEntry(
         _ROBOT,
         "{percent:.0f} % of the torque of all joints is unexplained",
-        "In the last ten seconds of motion the model, and what was found beside it, left more than 5 % of the torque.",
+        "In the last ten seconds of motion, neither the model nor what was found explains more than 5 % of the torque.",
         "Look at the findings. If there is none, identify the robot again on motion like this one.",
     ),
     "robot_torque_constant": ReasonEntry(

@@ -511,7 +511,7 @@ class ChangeMessage(JointMessage):
 
 
 class WearMessage(JointMessage):
-    """Dry wear of a joint beside heat and load."""
+    """Dry wear of a joint: growth of dry friction, corrected for heat and load."""
 
     # Unix s at which the days begin that it is measured against
     since: float
@@ -519,7 +519,7 @@ class WearMessage(JointMessage):
     judged: float
     # with motion so far
     days: int
-    # share by which dry friction has grown beside heat and load; missing: not known yet
+    # growth of dry friction, corrected for heat and load, as a share; missing: not known yet
     wear: NotRequired[float]
     # its standard deviation
     deviation: NotRequired[float]

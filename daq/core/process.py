@@ -37,7 +37,8 @@ from drivers.clock import unix_offset
 STATUS_EVERY: Final = 500_000_000
 #: ns, argued: Time between two meta messages: an outlet that comes back has one soon.
 INTRODUCE_EVERY: Final = 1_000_000_000
-#: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody watches.
+#: ns, argued: Time between two reports of what the page draws in addition to a joint's estimates, while somebody
+#: watches.
 INSPECT_WATCHED: Final = 200_000_000
 #: ns, argued: Time between two of these reports while no page is open: the page then begins with points of the last
 #: minutes, a fifth of them, for a fifth of the time.

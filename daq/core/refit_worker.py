@@ -1,4 +1,4 @@
-"""Runs refits in a worker process beside the core, so that the stream never waits for one.
+"""Runs refits in a worker process, so that the core and its stream never wait for one.
 
 The worker is forked from the core before the core has threads, with every kernel loaded. One that dies, stands still or
 takes too long over a job is replaced by a fresh interpreter: that job fails, and those behind it are done by the new

@@ -189,7 +189,7 @@ class Publication:
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def wear(self, wear: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`wear/<joint>`: dry wear beside heat and load, and the time to its limit, see daq.state.history.wear."""
+        """`wear/<joint>`: dry wear, corrected for heat and load, and the time to its limit (daq.state.history.wear)."""
         return f"wear/{self.joint}".encode(), msgpack.packb(self.head("wear", timestamp) | wear)
 
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:

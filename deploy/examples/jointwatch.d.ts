@@ -249,7 +249,7 @@ export interface Change {
   }>;
 }
 
-/** wear/NAME: dry wear of a joint beside heat and load */
+/** wear/NAME: dry wear of a joint */
 export interface Wear {
   /** Unix s of the instant that the message speaks of */
   timestamp: number;
@@ -269,7 +269,7 @@ export interface Wear {
   judged: number;
   /** with motion so far */
   days: number;
-  /** share by which dry friction has grown beside heat and load; missing: not known yet */
+  /** growth of dry friction, corrected for heat and load, as a share; missing: not known yet */
   wear?: number;
   /** its standard deviation */
   deviation?: number;

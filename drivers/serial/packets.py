@@ -27,7 +27,7 @@ from drivers.units import QuantitySettings, Scale
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
 DELIMITERS: Final = {"cobs": 0x00, "slip": 0xC0, "hdlc": 0x7E}
 _SEQUENCES: Final = {"none": 0, "u8": 1, "u16": 2}
-_MOST_FIELDS: Final = LIMIT - 5  # id, sequence and CRC beside them
+_MOST_FIELDS: Final = LIMIT - 5  # id, sequence and CRC come on top
 _TYPES: Final = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q"} | {
     "f16": "e",
     "f32": "f",

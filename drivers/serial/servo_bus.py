@@ -47,7 +47,7 @@ class ServoBusSettings(DriverSettings):
         "device_errors": Loss("answers in which the servo reports an error", "its hardware error status says which"),
     }
     example: ClassVar[str] = """\
-# A bus of Dynamixel or Feetech servos, tapped beside its master (transmit pin not connected): nothing is sent.
+# A bus of Dynamixel or Feetech servos, tapped while its master runs it (transmit pin not connected): nothing is sent.
 [drivers.servos]
 kind = "servo_bus"
 port = "/dev/serial/by-id/usb-FTDI_…"

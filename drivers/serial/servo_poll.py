@@ -15,8 +15,8 @@ LISTEN_FIRST: Final = 0.3  # s before the first request: another master would ha
 RETURN_DELAY: Final = 5e-4  # s between request and answer as the factory sets it, the longest that a servo can have
 PATIENCE: Final = 0.02  # s more for an answer: a USB adapter's latency timer is 16 ms
 BITS: Final = 10  # on the line for each byte, start and stop bit included
-_OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer beside its data
-_FAST_HEAD, _FAST_OVERHEAD = 8, 4  # bytes before the answers to a fast read, and of each beside its data
+_OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer in addition to its data
+_FAST_HEAD, _FAST_OVERHEAD = 8, 4  # bytes before the answers to a fast read, and in each in addition to its data
 
 
 class ReadRequest(NamedTuple):

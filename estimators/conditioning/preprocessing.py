@@ -52,7 +52,7 @@ class Preprocessing(Layout):
     work: Annotated[Matrix, "chunk", "channels"]  # samples on their way
     times: Annotated[Integers, "chunk"]  # ns, of samples that have left the spikes, …
     values: Annotated[Matrix, "chunk", "channels"]  # … up to `passed`
-    wide: Annotated[Matrix, "chunk", "springs_too"]  # the same beside their springs, where there are some
+    wide: Annotated[Matrix, "chunk", "springs_too"]  # the same and their springs, where there are some
     own: int  # channels that the model has
     effort: int  # channel of the torque (force)
     saturation: float  # N·m (N) from which it is not believed; infinite: none

@@ -1,4 +1,4 @@
-"""Figures of a reproduction beside what was published: the table, the JSON, and the command line that all share.
+"""Figures of a reproduction, compared with the published ones: table, JSON, and the command line that all share.
 
 A program of `jointwatch reproduce` computes a `Reproduced` in the function that it hands to `main`. `--json` prints one
 object: `figures` (name, ours, low, high, unit, reference, beside, out_of_reach, asked, ok), `words`, and `ok`, true if

@@ -48,7 +48,7 @@ class Trial:
     seconds: float
     rate: float = 1000.0
     changes: tuple[float, ...] = ()  # s, when the truth jumps
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the joint, beside these
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the joint, in addition to these
     stamped: bool = False  # the device's own time travels with each sample
     order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late

@@ -48,7 +48,7 @@ def of_columns(file: Path) -> bool:
 
 
 def how_to_configure(file: Path) -> str:
-    """How to get what a recording of another program needs beside it."""
+    """How to get the file that a recording of another program needs besides itself."""
     name = shlex.quote(str(file))
     if file.suffix.lower() in FRAMES:
         return (

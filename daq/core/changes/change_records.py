@@ -171,7 +171,7 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def follow(self, found: ChangeRecord | None, parameter: str, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Follow what is measured beside the estimate and has a reference of its own; returns the message that is due.
+        """Follow a measurement that is no parameter and has its own reference; returns the message that is due.
 
         found: how it has changed, None where it has not; timestamp: Unix s.
         """

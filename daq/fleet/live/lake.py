@@ -120,7 +120,7 @@ class Lake:
                 draft.unlink(missing_ok=True)
 
     def metadata(self, file: LakeFile) -> dict[bytes, bytes]:
-        """What `write` was given beside the rows. Raises LakeError."""
+        """The metadata that `write` was given with the rows. Raises LakeError."""
         from pyarrow import parquet
 
         try:

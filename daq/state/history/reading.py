@@ -133,7 +133,7 @@ class HistoryReader:
             raise HistoryError(f"{self.path}: cannot be read: {error}") from error
 
     def _connect(self) -> sqlite3.Connection:
-        """Open the file; one that lies where nothing can be written, without a log beside it, is opened as it is."""
+        """Open the file; one in a folder that cannot be written, and without a log, is opened as it is."""
         place = self.path.absolute().as_uri()
         for how in ("mode=ro", "mode=ro&immutable=1"):
             try:

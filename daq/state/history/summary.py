@@ -17,7 +17,7 @@ from daq.state.history.interval import BAND
 from daq.state.history.reading import ValueRow
 
 LEVELS: Final = ("residual", "torque")  # quantities whose rms is their level
-MEASURED: Final = (*LEVELS, "temperature")  # quantities that have no σ of their own, beside the bands of friction
+MEASURED: Final = (*LEVELS, "temperature")  # quantities without a σ, in addition to the bands of friction
 
 
 class Summary(NamedTuple):

@@ -46,8 +46,8 @@ class JointWear(NamedTuple):
         size = f"{100 * self.wear:.0f} ± {100 * self.deviation:.0f} %"
         if not self.told:
             cold = "; not known at today's temperature yet" if self.new > 0.5 else ""
-            return f"no wear is reported: dry friction has changed by {size} beside heat and load{cold}"
-        return f"dry friction has grown by {size} beside heat and load; {self.limit_text}"
+            return f"no wear is reported: dry friction has changed by {size}, corrected for heat and load{cold}"
+        return f"dry friction has grown by {size}, corrected for heat and load; {self.limit_text}"
 
     @property
     def limit_text(self) -> str:

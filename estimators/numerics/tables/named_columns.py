@@ -1,4 +1,4 @@
-"""What a reader of columns returns: the arrays by name, and what the file says of them beside the numbers."""
+"""What a reader of columns returns: the arrays by name, and what else the file says about them."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -24,7 +24,7 @@ UNEXPLAINED: Final = Reason("unexplained_lately")
 RESTARTING: Final = Reason("restarting")
 CERTAIN: Final = ParameterState(Knowledge.KNOWN)
 UNCERTAIN: Final = ParameterState(Knowledge.DOUBTFUL)
-FIGURES: Final = 3  # reported beside values and deviations, those of η included
+FIGURES: Final = 3  # reported in addition to values and deviations, those of η included
 
 
 class ReportState(Layout):
@@ -78,7 +78,7 @@ class EstimateReport:
 
     @property
     def doubted(self) -> bool:
-        """Whether there is a reason beside deviations not to trust the values, as of the last `ready`."""
+        """Whether there is a reason other than deviations not to trust the values, as of the last `ready`."""
         return self._unsure or self._fit.spoiled
 
     def ready(self, phase: Phase) -> None:
@@ -129,7 +129,7 @@ class EstimateReport:
         )  # fmt: skip
 
     def reasons(self) -> tuple[Reason, ...]:
-        """Why the values of normal mode may not be used, beside an alarm.
+        """Why the values of normal mode may not be used, other than an alarm.
 
         What is uncertain, and why, is asked once for each judgement, ten times a second.
         """

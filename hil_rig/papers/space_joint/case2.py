@@ -1,4 +1,4 @@
-"""`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; ours beside the published claims.
+"""`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; against the published claims.
 
 The joint's friction alone on a triangular velocity of ±1 rad/s, T = 8 s, 100 Hz, exact regressors, white noise; every
 linear parameter × 1.5 at 16 s, ω1 and ω_s × 1.2 at 32 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
