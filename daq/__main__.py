@@ -1,7 +1,7 @@
 """The command line: which module is which command. stdout is data, stderr is logs; see daq/commands/codes.py.
 
-Only the module of the command that is asked for is imported: it has `run(options)`, which returns the exit code, and
-`arguments(parser)`, unless these stand in daq/commands/arguments.py.
+Only the module of the command given is imported: it has `run(options)`, which returns the exit code, and
+`arguments(parser)`, unless daq/commands/arguments.py has these.
 """
 
 import argparse

@@ -637,7 +637,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "torque_clipped": ReasonEntry(
         _SIGNAL,
-        "the torque of {signal} is clipped: it comes to {limit:.4g} again and again, and stays there to the last bit",
+        "the torque of {signal} is clipped: it reaches {limit:.4g} again and again and stays exactly there",
         "The true torque is larger there, so inertia and friction come out too small.",
         "Set saturation = {limit:.4g}, so that clipped samples are left out, or widen the range of the sensor.",
     ),

@@ -308,6 +308,6 @@ class Config(Section):
     gateways: dict[Name, AnyGateway] = Field(default={}, description="other systems that get the stream")
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, JointSection]
-    folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+    folder: Path = Path()  # relative paths (a DBC) are relative to the file that has them
     mechanism: str = ""  # the mechanism's description as JSON, as its file was when the configuration was read
     robot_model: str = ""  # text of the robot's model file when the configuration was read: all processes use this one

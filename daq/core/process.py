@@ -162,7 +162,7 @@ class CoreProcess:
         self._report(receiver, now, epoch)
 
     def close(self) -> None:
-        """Send what is left, close the sockets and end the worker."""
+        """Send the remaining messages, close the sockets and end the worker."""
         if self._transcript is not None:
             self._transcript.close()
         for opened in (self._updates, self._status, self._inbox, self._checkpoints):
@@ -198,7 +198,7 @@ class CoreProcess:
             return
         worker.check(now)
         up = worker.silence < MUTE
-        cause = worker.cause if up else f"it stands still: no processor time for {worker.silence:.0f} s"
+        cause = worker.cause if up else f"it does not run: no processor time for {worker.silence:.0f} s"
         report = (up, worker.replaced, worker.pid, cause, worker.silence, worker.limit)
         self._updates.send_multipart(self._lives.process(REFITS, time.time(), *report))
 

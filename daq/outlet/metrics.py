@@ -64,9 +64,7 @@ TABLE: Final = (
     Metric("drift_ratio", Gauge, ("joint", "parameter"), "", "Change against the baseline, over its magnitude."),
     Metric("drift_z", Gauge, ("joint", "parameter"), "", "The change in its own standard deviations."),
     Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
-    Metric(
-        "change_open", Gauge, ("joint", "parameter"), "", "1 while it has changed and nobody has acknowledged that."
-    ),
+    Metric("change_open", Gauge, ("joint", "parameter"), "", "1 while it has a change that has not been acknowledged."),
     Metric(
         "change_percent", Gauge, ("joint", "parameter"), "", "By how much it has changed, per cent of the reference."
     ),

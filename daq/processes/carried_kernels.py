@@ -26,7 +26,7 @@ WORDS: Final = {
 def fill(folder: Path, sources: str) -> int:
     """Copy all kernels of this process into the folder; returns how many. Raises OSError. sources: their digest."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MADE_FOR).unlink(missing_ok=True)  # until it is filled it fits nobody
+    (folder / MADE_FOR).unlink(missing_ok=True)  # until it is filled it fits no machine
     count: int = _jit().carry(folder)
     (folder / MADE_FOR).write_text(json.dumps(_here(sources), indent=1) + "\n", encoding="utf-8")
     return count

@@ -70,7 +70,7 @@ def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
 
 
 def _carried(say: Say) -> bool:
-    """Whether a folder of kernels was brought along that fits; says so where one does not."""
+    """Whether there is a folder of ready kernels that fits this machine; one that does not fit is logged."""
     folder = brought_along()
     why = misfit(folder, sources())
     if why:
@@ -120,7 +120,7 @@ def _sources() -> tuple[dict[str, Path], dict[str, str], dict[str, set[str]]]:
 
 
 def keep(roots: Iterable[str]) -> None:
-    """Note that all kernels of these modules are on the disk."""
+    """Mark the kernels of these modules as all on the disk."""
     with contextlib.suppress(OSError):  # without the mark the next start checks again, which takes seconds
         for root in roots:
             mark = _mark(root)

@@ -331,7 +331,7 @@ class JointEstimator:
         """Settings of the friction law in use that are not searched."""
         law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
-        if law is not self._law:  # it is asked for once a second, and is another one after a search at most
+        if law is not self._law:  # called once a second; the law changes only after a search
             self._law, self._fixed = law, law.fixed(self._friction.axis)
         return self._fixed
 

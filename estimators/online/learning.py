@@ -39,7 +39,7 @@ IDLE: Final = (Phase.WAITING, Phase.FAULTED)
 
 
 class Learning(Layout):
-    """State of learning: what rows go through, how far they are, and what holds for them now."""
+    """State of learning: the parts that rows go through, the rows that wait, and the settings in force for them."""
 
     formed: FormedRows  # the rows that wait, as the row former made them
     rows: RowStore  # the same rows prepared for the learner: columns of η in force, weights
@@ -56,7 +56,7 @@ class Learning(Layout):
     finite: Annotated[Flags, "room"]  # … and had a finite output
     weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]  # the same rows, those at a reversal weighed less
     weighed_y: Annotated[Matrix, "room", "outputs"]
-    # what holds for the rows that wait
+    # in force for the rows that wait
     only_faster: bool  # whether only rows faster than standstill teach
     searched: bool  # whether η is searched
     has_motion: bool = True  # whether rows carry position and acceleration (those of some studies do not)
@@ -101,7 +101,7 @@ class RowLearner:
         )
 
     def ready(self, phase: Phase, due: int | None) -> None:
-        """Write into the state what holds from the next row on.
+        """Write into the state what is in force from the next row on.
 
         due: number of the row from which a review is due; None: every block ends with a review.
         """

@@ -97,7 +97,7 @@ class Phases:
         self.ready()
 
     def ready(self) -> None:
-        """Tell the pass and the report what holds from the next row on."""
+        """Tell the pass and the report what is in force from the next row on."""
         if self.learner is not None:
             self.learner.ready(self.state.phase, self.due())
         self.report.ready(self.state.phase)

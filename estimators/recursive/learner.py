@@ -7,7 +7,7 @@ unexcited: covariance of directions that no motion has excited yet; C, misfit: w
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
 and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not distinguish is a direction.
 Beside Σ: unmodelled and seen, what torques of the angle that the model lacks may have done to θ
-(misfit/unmodelled_torque.py); searched: what θ owes to η not being known, which stays while P becomes small.
+(misfit/unmodelled_torque.py); searched: the variance of θ because η is uncertain, which stays while P becomes small.
 """
 
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Which part of a covariance stands for a walk of the parameters that has not happened, from how far they moved.
+"""Corrects a covariance for a random walk of the parameters that has not happened, from how far they moved.
 
     P⁻ = P + Q    P⁺ = F P⁻    F = P⁺(P⁻)⁻¹    D⁻ = D + Q    D⁺ = F D⁻ Fᵀ         (a fades P and D before Q alike)
     E m² = cᵀ(P⁻ − P⁺)c − s cᵀ(I − F) D⁻ (I − F)ᵀc      m = cᵀ(θ⁺ − θ⁻)

@@ -51,7 +51,7 @@ class Job:
     model: RefitModel
     place: int  # the output that holds the law's columns
     sign: float  # of them there
-    fixed: NDArray[np.int64]  # where the columns that η does not move stand in θ
+    fixed: NDArray[np.int64]  # places in θ of the columns that η does not change
     moving: NDArray[np.int64]  # and those that it does
     noise: Floats  # (outputs,) variances to begin with
     before: Prior  # what is known in addition to the rows

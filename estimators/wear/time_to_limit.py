@@ -81,7 +81,7 @@ NEXT: Final = 1e-3
 MEDIAN_MAGNITUDE: Final = 0.6745
 #: 1, argued: Deviation of the white noise at least, in limits, so that values without noise can be learnt from.
 QUIETEST: Final = 1e-4
-#: 1, argued: Numbers that stand for zero where zero would divide.
+#: 1, argued: Numbers that replace zero where one divides by it.
 TINY: Final = 1e-12
 
 

@@ -2,7 +2,7 @@
 
 A program of `jointwatch reproduce` computes a `Reproduced` in the function that it hands to `main`. `--json` prints one
 object: `figures` (name, ours, low, high, unit, reference, beside, out_of_reach, asked, ok), `words`, and `ok`, true if
-no figure fails; null stands for no number or no limit. A figure whose `out_of_reach` gives a reason is measured, shown
+no figure fails; null means no number or no limit. A figure whose `out_of_reach` gives a reason is measured, shown
 and marked where it is outside its limits, but it does not fail.
 """
 

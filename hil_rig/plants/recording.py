@@ -56,7 +56,7 @@ class RecordingSettings(PlantSettings):
 
 
 class RecordedJoint:
-    """One recorded joint; nobody knows its truth."""
+    """One recorded joint, whose true parameters are not known."""
 
     def __init__(self, settings: RecordingSettings) -> None:
         times, position, effort = _series(settings)

@@ -248,5 +248,5 @@ class TruthRow(NamedTuple):
 
     right: bool  # whether the model is right
     make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # by the seed
-    beyond: Mapping[str, str] = {}  # limits that nobody can meet there, and why
+    beyond: Mapping[str, str] = {}  # limits that cannot be met there, and why
     soon: bool = False  # whether it must be trusted within SOON of its first motion

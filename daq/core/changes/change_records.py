@@ -292,7 +292,7 @@ class ChangeRecords:
             self.records.remove(settled)
 
     def _message_due(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """The message, where it says something new, or new numbers of an open record are due."""
+        """The message, if its text is new or new numbers of an open record are due; otherwise none."""
         said = tuple(
             (one.parameter, one.told, bool(one.over), bool(one.acknowledged), one.remedy) for one in self.records
         )

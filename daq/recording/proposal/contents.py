@@ -82,7 +82,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
 
 
 def _refuse_frames(file: Path) -> None:
-    """Refuse what holds no columns. Raises RecordingError."""
+    """Refuse contents without columns. Raises RecordingError."""
     bag = file.suffix.lower() == SUFFIX or is_database(file)
     if bag and file.exists() and not is_bag(file):
         try:

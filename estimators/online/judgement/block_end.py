@@ -1,4 +1,4 @@
-"""End of a block: counts and sums fade as the learner forgets, and what all rows say of the model is reported."""
+"""End of a block: counts and sums fade as the learner forgets, and the fit of the model to all rows is reported."""
 
 import math
 from typing import Final

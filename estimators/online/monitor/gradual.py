@@ -10,7 +10,7 @@ the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the r
 not pull θ back, and its deviation holds what it may have moved. The change is reported where θ has moved over what a
 start takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its
 rate says. A jump may raise an alarm that climbs slowly, too. So a change that has not been reported has come to an end
-as soon as θ surely stands still.
+as soon as θ certainly no longer moves.
 """
 
 from dataclasses import dataclass
@@ -113,8 +113,8 @@ class GradualChange:
         return news
 
     def _has_jumped(self, rows: int) -> bool:
-        """Whether θ surely stands still, so many rows after it had new values: it moves by less than half of what the
-        slowest change would, and half of that is more than its deviation can be."""
+        """Whether θ certainly no longer moves, so many rows after it had new values: it moves by less than half of what
+        the slowest change would, and half of that is more than its deviation can be."""
         state, learner = self.state, self._learner
         rls, slowest = learner.rls, UNSEEN * rows * state.rate
         weight = learner.state.gram @ slowest

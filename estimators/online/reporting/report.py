@@ -61,7 +61,7 @@ class EstimateReport:
             self._reported[:end],
             self._reported[end:],
         )
-        self._unsure = False  # whether something but its deviation speaks against η
+        self._unsure = False  # whether there is a reason other than its deviation to doubt η
         self._judged: tuple[bytes, tuple[Reason, ...]] = (b"", ())  # values that were judged, and reasons against them
         self.state = ReportState(
             learnt=parts.learner.state,
@@ -131,7 +131,7 @@ class EstimateReport:
     def reasons(self) -> tuple[Reason, ...]:
         """Why the values of normal mode may not be used, other than an alarm.
 
-        What is uncertain, and why, is asked once for each judgement, ten times a second.
+        What is uncertain, and why, is found once for each judgement, ten times a second.
         """
         values, learner = self.state.judged.values.tobytes(), self._parts.learner
         if values != self._judged[0]:
@@ -182,7 +182,7 @@ def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
 
 @inline
 def is_sound(state: ReportState) -> bool:
-    """Whether nothing speaks against the values but what was judged last: no alarm, and a healthy learner."""
+    """Whether the last judgement is all there is to say about the values: no alarm, and a healthy learner."""
     learnt, recursive = state.learnt, state.learnt.state
     if recursive.alarms != state.loop.alarms or is_suspicious(recursive):
         return False

@@ -44,7 +44,7 @@ WITHIN: Final = 0.05
 OMEGA_LIMITS: Final = {0.005: (1.5, 0.6), 0.01: (3.0, 1.1), 0.02: (6.0, 2.0)}  # per cent, 95th percentile
 ENOUGH: Final = 20  # seeds of which the tolerances are
 RUNS: Final = 60  # of which one may search before the nonlinear jump
-NEAR_BOUND: Final = 1.2  # times what nobody can beat: docs/decisions/007-what-noise-allows.md
+NEAR_BOUND: Final = 1.2  # times the Cramér–Rao bound: docs/decisions/007-what-noise-allows.md
 LINEAR_LIMITS: Final = (4.0, 1.5, 1.4, 0.15)  # per cent, at 1 %
 LETTER: Final = (
     "The publication's trigger to the letter: no limits apply. Searches before the nonlinear jump are those that the "

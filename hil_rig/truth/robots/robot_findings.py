@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     trusted: int  # of them valid or held
     lying: int  # of them: a value lies materially
     reported: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
-    right: bool | None  # whether that is its cause; None where nothing is reported, or nobody can know
+    right: bool | None  # whether that is its cause; None where nothing is reported, or it cannot be known
     joint: bool  # whether it names the joint
     false: int  # other findings
     delay: float  # s until it was reported that something is so; NaN
