@@ -201,7 +201,7 @@ class History:
             event: Map = {key: update[key] for key in ("timestamp", "joint", "kind", "text", *WINDOW) if key in update}
             self._events.append(event)
             self._fresh_events.append(event)
-            if event["kind"] == "baseline":  # another one from here on, or none
+            if event["kind"] == "baseline":  # another one from now on, or none
                 (self._whole if name == ROBOT else self._joint(name)).drift = {}
 
     def snapshot(self, now: float) -> Map:

@@ -136,7 +136,7 @@ class Ledger:
         except (ValueError, msgpack.UnpackException) as error:
             self._damaged = True
             log.warning(
-                "%s: %s: what was lost before this core's start is unknown, and losses are counted from here on",
+                "%s: %s: what was lost before this core's start is unknown, and losses are counted from now on",
                 path, error,
             )  # fmt: skip
         self._kept = b""

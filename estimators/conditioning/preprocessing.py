@@ -109,8 +109,8 @@ class Preprocessor:
             saturation=clipped_from(saturation),
         )
 
-    def follow(self) -> None:
-        """The follower gets the samples that have passed in the last pass."""
+    def feed_follower(self) -> None:
+        """Give the follower the samples that have gone through in the last pass."""
         if self.follower is not None and (passed := self.state.passed):
             self.follower(self.state.times[:passed].copy(), self.state.values[:passed].copy())
 

@@ -109,7 +109,9 @@ class ChangeHandling:
         )
         parts.motion.state.count = 0
         parts.fit.begin(parts.history.total, keep_identified=unidentified)
-        parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
+        parts.log.add_event(
+            "alarm", "the residual has changed: learning anew, the last good values are reported", window
+        )
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.state.wanted))
         if unidentified:
             self.state.asking = False
@@ -133,7 +135,7 @@ class ChangeHandling:
         gradual.widen(parts.fit.block)
         if gradual.state.reported and not gradual.state.going:
             gradual.state.reported = False
-            parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
+            parts.log.add_event("recovered", "what changed gradually changes no longer", self._since(gradual))
 
     def _still_changes(self, own: bool) -> bool:
         """Whether the new values show that the change before them still goes on.
@@ -212,7 +214,7 @@ class ChangeHandling:
         log = self.parts.log
         self.state.phase = Phase.NORMAL
         self.parts.loop.accept()
-        log.say(kind, text, window or (self.state.changed, log.state.time))
+        log.add_event(kind, text, window or (self.state.changed, log.state.time))
 
     def ask_for_one_cause(self) -> None:
         """Report if all parameters have changed by one factor since the alarm: then the torque's scale has changed.
@@ -225,7 +227,7 @@ class ChangeHandling:
         values, deviations = parts.learner.rls.theta, parts.learner.state.deviations
         if factor := one_factor(state.before[0], state.before[1], values, deviations, which):
             state.asking = False
-            parts.log.say("scaled", str(factor), (state.changed, parts.log.state.time))
+            parts.log.add_event("scaled", str(factor), (state.changed, parts.log.state.time))
 
     def settle_refits(self) -> EndedRefit | None:
         """Accept or reject the refits that have ended; returns one that a start asked for, which judges it itself."""

@@ -100,7 +100,7 @@ class RowLearner:
             parameters=formed.rows.phi.shape[2],
         )
 
-    def ready(self, phase: Phase, due: int | None) -> None:
+    def put_in_force(self, phase: Phase, due: int | None) -> None:
         """Write into the state what is in force from the next row on.
 
         due: number of the row from which a review is due; None: every block ends with a review.

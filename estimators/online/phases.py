@@ -53,7 +53,7 @@ class Phases:
     def attach(self, formed: FormedRows, motion_range: MotionRange | None = None) -> RowLearner:
         """Learn the rows that are written into `formed` from now on; motion_range: of a Standstill."""
         self.learner = RowLearner(self.parts, formed, motion_range or MotionRange())
-        self.ready()
+        self.put_in_force()
         return self.learner
 
     def absorb(self, rows: Rows) -> None:
@@ -68,7 +68,7 @@ class Phases:
             learning.formed.rows.write(part)
             learning.first, learning.count = 0, len(part.time)
             learning.has_motion = self.parts.fit.active = len(part.motion) == len(part.time)
-            self.ready()
+            self.put_in_force()
             stop = learn_rows(learning)
             while stop == ROOM_WANTED or (stop == TAUGHT and learning.first < learning.count):
                 self.answer(stop)
@@ -94,13 +94,13 @@ class Phases:
             self._hand_over(state)
         if stop == REVIEW:
             self.review()
-        self.ready()
+        self.put_in_force()
 
-    def ready(self) -> None:
+    def put_in_force(self) -> None:
         """Tell the pass and the report what is in force from the next row on."""
         if self.learner is not None:
-            self.learner.ready(self.state.phase, self.due())
-        self.report.ready(self.state.phase)
+            self.learner.put_in_force(self.state.phase, self.due())
+        self.report.put_in_force(self.state.phase)
 
     def _hand_over(self, state: Learning) -> None:
         """Give the rows that were just learnt to the start, and to the search for directions not identifiable yet."""
@@ -159,7 +159,7 @@ class Phases:
         elif parts.loop.alarm():
             self.changes.begin_transient()
         if self.phase is Phase.NORMAL and (rests := parts.loop.rest_changed()) is not None:
-            parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
+            parts.log.add_event("held" if rests else "moving", "standstill" if rests else "the joint moves again")
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:
@@ -190,7 +190,7 @@ class Phases:
             parts.loop.accept()
             parts.loop.begin()
             self.state.phase = Phase.NORMAL
-            parts.log.say("started", verdict.text, verdict.window)
+            parts.log.add_event("started", verdict.text, verdict.window)
 
     def _forget_fit(self) -> None:
         """Begin the test of the fit with nothing known, as a start does."""
@@ -204,7 +204,7 @@ class Phases:
         self.state.restarts += 1
         parts.start.restart()
         parts.motion.restart()
-        parts.log.say("fault", f"{cause}: starting again (restart {self.state.restarts})")
+        parts.log.add_event("fault", f"{cause}: starting again (restart {self.state.restarts})")
         if parts.nonlinear is not None:
             parts.history.clear()
             parts.nonlinear.refits.drop()
@@ -216,15 +216,15 @@ class Phases:
 
     # --- reports
 
-    def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """The estimate as of the last row; learns nothing. figured: see EstimateReport."""
-        if figured is None and self.learner is not None:
+    def estimate(self, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
+        """The estimate as of the last row; learns nothing. certain_resting: see EstimateReport."""
+        if certain_resting is None and self.learner is not None:
             self.learner.note()
-        return self.report.estimate(self.state.phase, self.state.spectrum, figured)
+        return self.report.estimate(self.state.phase, self.state.spectrum, certain_resting)
 
     def events(self) -> list[Event]:
         """Return the events since the last call."""
-        return self.parts.log.taken()
+        return self.parts.log.take_events()
 
     def counters(self) -> dict[str, int]:
         """Totals: of the learner, restarts, and refits by their fate where there are any."""
@@ -266,7 +266,7 @@ class Phases:
         parts.monitor.resume(parts.history.total)
         if parts.nonlinear is not None:
             parts.loop.take_snapshot()
-        parts.log.say("resumed", "the values from before the restart are used")
+        parts.log.add_event("resumed", "the values from before the restart are used")
 
 
 def _formed(rows: Rows, owners: NDArray[np.int64]) -> FormedRows:

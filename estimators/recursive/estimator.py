@@ -64,7 +64,7 @@ class RecursiveLeastSquares:
         self.d[:] = 0.5 * self.bound
 
     def settle(self, threshold: Threshold, memory: float = 0.0) -> None:
-        """End the starting procedure: from here on the forgetting law decides λ.
+        """End the starting procedure: from now on the forgetting law decides λ.
 
         threshold: of the alarm; memory: rows that a resting memory reaches at least.
         """

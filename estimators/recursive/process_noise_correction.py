@@ -56,7 +56,7 @@ class ProcessNoiseCorrection:
         self._D = self._D - (taken + taken.T) + 0.5 * (unneeded + unneeded.T)
 
     def known(self, which: NDArray[np.int64]) -> None:
-        """These parameters have a covariance of their own from here on."""
+        """These parameters have a covariance of their own from now on."""
         self._D[which, :], self._D[:, which] = 0.0, 0.0
 
     @property

@@ -88,7 +88,7 @@ class JointInRobot:
         return messages + self._follow_offset(now) + self._follow_held(now)
 
     def acknowledge(self, timestamp: float) -> list[Message]:
-        """A person has seen what has changed: without a baseline the present values are the reference from here on.
+        """A person has seen what has changed: without a baseline the present values are the reference from now on.
 
         timestamp: Unix s. Returns the messages about it.
         """

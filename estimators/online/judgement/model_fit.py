@@ -269,15 +269,15 @@ class ModelFit:
         if settled:
             learner.rls.follow_noise(FOLLOWS**BLOCK)
 
-    def coarse(self, steps: Steps) -> None:
-        """Tell it that the readings of an encoder have steps."""
+    def set_encoder_steps(self, steps: Steps) -> None:
+        """Take into account that the readings of an encoder have steps."""
         self._steps = (*self._steps, steps)
         if steps.reading is not None and len(self.state.quantiser.times):
             self.state.only_noise[:], self.state.only_own[:] = steps.noise[0], steps.own[0]
-            self.quantiser.coarse(steps.size, steps.reading)
+            self.quantiser.set_encoder_step(steps.size, steps.reading)
 
-    def cut(self, half_step: float) -> None:
-        """Tell it that a torque is said in steps, and may be cut toward zero to them; half_step: N·m (N)."""
+    def set_torque_step(self, half_step: float) -> None:
+        """Take into account that the torque comes in steps, and may be cut toward zero to them; half_step: N·m (N)."""
         self.state.half_step[:] = half_step
 
     def correct(self, learner: Learner, time: int) -> None:

@@ -87,10 +87,10 @@ class Wait(NamedTuple):
 
 
 class Recover(NamedTuple):
-    """Decision: the learner's present values count from here on."""
+    """Decision: the learner's present values count from now on."""
 
     text: str
-    usual: bool = False  # whether the present residual is the usual one from here on
+    usual: bool = False  # whether the present residual is the usual one from now on
     own: bool = False  # whether nothing has changed: the joint's own residual, as large as ever, raised the alarm
 
 

@@ -78,10 +78,10 @@ class EstimateReport:
 
     @property
     def doubted(self) -> bool:
-        """Whether there is a reason other than deviations not to trust the values, as of the last `ready`."""
+        """Whether there is a reason other than deviations not to trust the values, as of the last `put_in_force`."""
         return self._unsure or self._fit.spoiled
 
-    def ready(self, phase: Phase) -> None:
+    def put_in_force(self, phase: Phase) -> None:
         """Write the figures of η, which hold until the next decision."""
         self._judged = b"", ()
         if self._parts.nonlinear is None:
@@ -97,17 +97,17 @@ class EstimateReport:
         numbers = self._figures.tolist()
         return numbers, numbers.pop(), predicted
 
-    def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
+    def estimate(self, phase: Phase, spectrum: Spectrum, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
         """Report the present estimate.
 
-        phase: of the state machine; spectrum: of the rows that were last learnt from; figured: result of `figures`, if
-        it was just called.
+        phase: of the state machine; spectrum: of the rows that were last learnt from; certain_resting:
+        whether all values are certain and whether the joint rests, if `figures` was just called.
         """
         parts, names, count = self._parts, self._names, len(self._names)
-        if figured is None:
-            self.ready(phase)
-            figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
-        certain, resting = figured
+        if certain_resting is None:
+            self.put_in_force(phase)
+            certain_resting = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
+        certain, resting = certain_resting
         reported = self._reported.copy()
         values, deviations = reported[:count], reported[count : 2 * count]
         reasons: tuple[Reason, ...] = ()
@@ -142,7 +142,7 @@ class EstimateReport:
             return UNEXPLAINED, *self._judged[1]
         return self._judged[1]
 
-    def stands_by(self, reasons: tuple[Reason, ...]) -> bool:
+    def would_repeat(self, reasons: tuple[Reason, ...]) -> bool:
         """Whether these are the reasons of the last judgement, which holds until the next one or the next decision."""
         return reasons is self._judged[1] and self.state.judged.values.tobytes() == self._judged[0]
 

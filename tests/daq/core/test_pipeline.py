@@ -500,7 +500,9 @@ def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config)
 def test_every_kind_of_event_stands_in_the_table() -> None:
     root = Path(__file__).parents[3]
     sources = [*(root / "estimators").rglob("*.py"), *(root / "daq").rglob("*.py")]
-    said = {kind for file in sources for kind in re.findall(r'(?:\.say|\.event|Change)\("(\w+)"', file.read_text())}
+    said = {
+        kind for file in sources for kind in re.findall(r'(?:\.add_event|\.event|Change)\("(\w+)"', file.read_text())
+    }
     assert said >= {"started", "alarm", "fault", "recovered", "drift", "baseline"}
     assert said <= set(EVENTS), "what is said is documented"
 

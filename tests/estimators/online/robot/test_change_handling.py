@@ -320,7 +320,7 @@ def test_a_search_that_has_ended_is_reported_and_in_force_where_it_is_accepted(
     P = learner.bayesian.covariance
     np.testing.assert_allclose(P[np.ix_(end.place, end.place)], end.covariance, atol=1e-12)
     assert not one._watch.contact.reported.any()
-    assert learner.stiction[1] == pytest.approx(0.02 * 1.0 + 2.0), "it predicts from here on"
+    assert learner.stiction[1] == pytest.approx(0.02 * 1.0 + 2.0), "it predicts from now on"
     assert changes._reference is learner.prediction
     assert changes._reference is not reference
     changes.follow([], found(one, 0.4, True), True)
