@@ -501,7 +501,7 @@ def test_every_kind_of_event_stands_in_the_table() -> None:
     root = Path(__file__).parents[3]
     sources = [*(root / "estimators").rglob("*.py"), *(root / "daq").rglob("*.py")]
     said = {
-        kind for file in sources for kind in re.findall(r'(?:\.add_event|\.event|Change)\("(\w+)"', file.read_text())
+        kind for file in sources for kind in re.findall(r'(?:\.add_event|\.event|Change)\(\s*"(\w+)"', file.read_text())
     }
     assert said >= {"started", "alarm", "fault", "recovered", "drift", "baseline"}
     assert said <= set(EVENTS), "what is said is documented"
