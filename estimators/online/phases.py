@@ -36,7 +36,7 @@ GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wan
 
 
 class Phases:
-    """State machine around the parts of one estimator: at the end of each block it decides which phase comes next."""
+    """State machine around the parts of one estimator: it decides the next phase at the end of each block."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -84,7 +84,7 @@ class Phases:
         """
         assert self.learner is not None
         parts, state = self.parts, self.learner.state
-        self.learner.note()
+        self.learner.note_progress()
         if stop == ROOM_WANTED:
             parts.history.make_room(state.rows)
             return
@@ -103,7 +103,7 @@ class Phases:
         self.report.put_in_force(self.state.phase)
 
     def _hand_over(self, state: Learning) -> None:
-        """Give the rows that were just learnt to the start, and to the search for directions not identifiable yet."""
+        """Hand the rows that were just learnt to the start, and to the search for directions not identifiable yet."""
         parts, phase = self.parts, self.state.phase
         which = state.first_new + np.flatnonzero(state.taught[state.first_new : state.first])
         part = state.rows.part(0, state.first).part(which)
@@ -153,7 +153,7 @@ class Phases:
             self._collect_refits()
         elif self.phase is Phase.TRANSIENT:
             if parts.nonlinear is None and self.state.asking and parts.learner.rls.state.since < parts.loop.block:
-                parts.learner.doubt()  # another one: what the first rows behind the change showed is not true, either
+                parts.learner.discount_past()  # a second change: the first rows after the alarm taught wrong values
             moment = parts.moment(self.state.wanted)
             self.changes.consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
@@ -168,7 +168,7 @@ class Phases:
     # --- starts
 
     def _carry_out(self, verdict: Verdict) -> None:
-        """Carry out what the start says: it has failed, or normal mode begins, or it goes on."""
+        """Carry out the verdict of the start: it has failed, normal mode begins, or it goes on."""
         parts = self.parts
         self.state.spectrum = parts.start.spectrum
         if isinstance(verdict, Failed):
@@ -176,15 +176,15 @@ class Phases:
         elif isinstance(verdict, Started):
             now = parts.history.total
             parts.monitor.started(verdict.threshold.noise, verdict.first, now)
-            if parts.nonlinear is not None:  # the rows so far were of other columns: here they are with η
+            if parts.nonlinear is not None:  # the rows so far had no η in their columns; from now on they have
                 parts.fit.review(parts.history.since(verdict.first), parts.learner, now)
                 parts.validity.judge(parts.learner)
             elif parts.learner.rls.m > 1:
                 parts.fit.correct(parts.learner, parts.log.state.time)
-                parts.fit.begin(now)  # the rows so far were weighed otherwise
+                parts.fit.begin(now)  # the rows so far had other weights
             else:
                 parts.fit.close(parts.learner, now, parts.log.state.time, settled=True)
-                parts.fit.roughen(parts.learner, parts.log.state.time)
+                parts.fit.weigh_rounding(parts.learner, parts.log.state.time)
                 parts.validity.judge(parts.learner)
             parts.fit.state.due -= parts.fit.earlier
             parts.loop.accept()
@@ -193,12 +193,12 @@ class Phases:
             parts.log.add_event("started", verdict.text, verdict.window)
 
     def _forget_fit(self) -> None:
-        """Begin the test of the fit with nothing known, as a start does."""
+        """Begin the test of the fit anew, as a start does."""
         self.parts.fit.begin(self.parts.history.total)
         self.parts.fit.forget(self.parts.learner)
 
     def _restart(self, cause: str) -> None:
-        """Report a fault and begin again as if nothing were known of the joint."""
+        """Report a fault and start again without any knowledge of the joint."""
         parts = self.parts
         self.state.phase, self.state.spectrum = Phase.FAULTED, UNKNOWN
         self.state.restarts += 1
@@ -219,7 +219,7 @@ class Phases:
     def estimate(self, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
         """The estimate as of the last row; learns nothing. certain_resting: see EstimateReport."""
         if certain_resting is None and self.learner is not None:
-            self.learner.note()
+            self.learner.note_progress()
         return self.report.estimate(self.state.phase, self.state.spectrum, certain_resting)
 
     def events(self) -> list[Event]:
@@ -247,15 +247,15 @@ class Phases:
         return {"phases": self, **self.parts.keeping()}
 
     def keep(self) -> dict[str, Any] | None:
-        """What a checkpoint keeps; None outside normal mode, and while a refit or a decision is pending."""
+        """State for a checkpoint; None outside normal mode, and while a refit or a decision is pending."""
         if self.learner is not None:
-            self.learner.note()
+            self.learner.note_progress()
         if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
             return None
         return checkpoint.keep(self.keeping())
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint of the same settings. It has no rows, so whatever looks back at rows begins anew.
+        """Go on from a checkpoint of the same settings. It has no rows: all that needs earlier ones begins anew.
 
         Raises NotTheSameError; this object is unusable then.
         """

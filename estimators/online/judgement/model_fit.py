@@ -242,7 +242,7 @@ class ModelFit:
             state.late[:] = state.scores.lag
         widen(state, learner.state, factor, enough)
         if enough:
-            step_effects.roughen(state, learner.state)
+            step_effects.weigh_rounding(state, learner.state)
 
     def _predict_by(self, learner: Learner) -> None:
         """Let rows of the next block be predicted by the present θ."""
@@ -285,15 +285,15 @@ class ModelFit:
         self.state.step_noise.take(self._steps, time)
         step_effects.correct(self.state, learner.state)
 
-    def lighten(self, left: Floats) -> None:
-        """Note that the rows of a start weigh less than before; left (outputs,): share of the step noise in them."""
+    def reduce_step_noise(self, left: Floats) -> None:
+        """Scale the step noise of a start's rows, which now weigh less; left (outputs,): its remaining share."""
         self.state.owed *= left
         self.quantiser.fade(float(left[0]))
 
-    def roughen(self, learner: Learner, time: int) -> None:
+    def weigh_rounding(self, learner: Learner, time: int) -> None:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
         self.state.step_noise.take(self._steps, time)
-        step_effects.roughen(self.state, learner.state)
+        step_effects.weigh_rounding(self.state, learner.state)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
         """Covariance of θ (p, p) that the steps leave."""

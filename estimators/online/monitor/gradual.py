@@ -109,7 +109,7 @@ class GradualChange:
         elif state.going and not state.reported and self._has_jumped(rows):
             state.going = False
         if state.going:
-            learner.rls.walk(block * state.rate)
+            learner.rls.shift_theta(block * state.rate)
         return news
 
     def _has_jumped(self, rows: int) -> bool:
@@ -154,7 +154,7 @@ class GradualChange:
         new, then = both
         joint = np.linalg.inv(new + then)
         rls.theta[:] = size * (joint @ (new @ (rls.theta / size) + then @ (before.theta / size)))
-        rls.know(joint * np.outer(size, size))
+        rls.set_covariance(joint * np.outer(size, size))
 
 
 def _covariance(state: RecursiveState) -> Floats:
