@@ -58,7 +58,7 @@ class Preprocessing(Layout):
     saturation: float  # N·m (N) from which it is not believed; infinite: none
     passed: int = 0  # of them, in this pass
     clipped: int = 0  # samples at saturation so far
-    stop: int = DONE  # what is to be decided behind the last sample
+    stop: int = DONE  # what is to be decided after the last sample
 
 
 class Preprocessor:

@@ -19,7 +19,7 @@ MUCH: Final = 8.0
 LONGEST: Final = 4
 #: rows, argued: Rows on either side of a repeat, whose mean step is the usual one.
 AROUND: Final = 8
-#: steps, argued: Usual steps, half way from one to two: two are behind a row that came late, or too soon.
+#: steps, argued: Usual steps, half way from one to two: two follow a row that came late, or too soon.
 LONGER: Final = 1.5
 #: 1, argued: Repeats that show two clocks at least: one or two may be of any cause.
 FEWEST: Final = 3

@@ -36,7 +36,7 @@ from estimators.window.motion_period import motion_period
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.relearning import ExaminedWindow
 
-#: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
+#: s, argued: Motion after an alarm within which one factor for all torques is looked for (decision 012, point 8).
 ASKED: Final = 30.0
 OWN: Final = "; nothing has changed: the usual residual of the joint raised the alarm, and its limit is higher now"
 

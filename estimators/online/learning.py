@@ -183,7 +183,7 @@ def _prepare_rows(learning: Learning) -> None:
 
 @inline
 def _learn(first: int, last: int, learning: Learning) -> int:
-    """Learn the rows first … last − 1 up to a review; returns the number behind the last one learnt."""
+    """Learn the rows first … last − 1 up to a review; returns the number after the last one learnt."""
     rows, learnt, gate, loop = learning.rows, learning.learnt, learning.gate, learning.loop
     phi, y, speed, motion = rows.phi[first:last], rows.y[first:last], rows.speed[first:last], rows.motion[first:last]
     taught, finite = learning.taught[first:last], learning.finite[first:last]

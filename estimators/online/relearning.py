@@ -78,7 +78,7 @@ class Windows:
         return ExaminedWindow(evidence, score)
 
     def _placed(self, request: WindowRequest, before: Prior) -> int:
-        """Number of the first row that lies wholly behind the change, which is taken to be at its most likely place."""
+        """Number of the first row that lies wholly after the change, which is taken to be at its most likely place."""
         first = max(request.first - request.place, self._history.oldest)
         row = onset(self._history.since(first), self._learner.rls.noise, before, 2 * request.place)
         return first + row + math.ceil(self._eta.overlap) - 1  # without rows whose kernel sees both sides

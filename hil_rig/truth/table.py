@@ -1,6 +1,6 @@
 """`jointwatch bench truth [--only ROW] [--seeds N] [--json]`: every row of trials as one table.
 
-Per row: share of the time behind the start in which the joint is trusted (valid, or held), in which a value that it
+Per row: share of the time after the start in which the joint is trusted (valid, or held), in which a value that it
 says is known is then more than 4 of its own deviations off (lies), and besides 5 % of the value and 1 % of the torque
 off (material), the worst such |z|, rms z of known values and its deviation over so many trials, the share of z beyond
 3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, the share of the torque that the model

@@ -68,7 +68,7 @@ def _disproportion(fit: FitState) -> float:
 def report(fit: FitState, learnt: Learnt) -> bool:
     """Write what misfit regressors explain, and whether it is too much for anything to be valid.
 
-    While there are too few blocks, as behind an alarm, the last report stands; returns whether there are enough.
+    While there are too few blocks, as after an alarm, the last report is kept; returns whether there are enough.
     """
     judged = fit.scores
     if judged.effective_blocks < LEAST or learnt.state.cusum > 0.0:

@@ -6,7 +6,7 @@ What widens it is in widening.py; none of that changes θ, but the weight of row
 effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
-are too few blocks, as behind an alarm, the last report stands.
+are too few blocks, as after an alarm, the last report is kept.
 """
 
 import math
@@ -360,7 +360,7 @@ class ModelFit:
         return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
 
     def _reversals(self) -> tuple[Reason, ...]:
-        """That rows with or behind a reversal pull θ away; nothing where such rows were of what θ was before."""
+        """The reason where rows with or after a reversal bias θ; nothing where such rows were of what θ was before."""
         return () if self.state.stands else (Reason("reversal_friction"),)
 
     def _too_coarse(self) -> Reason:

@@ -76,7 +76,7 @@ class GradualChange:
             state.way[:], state.began = 0.0, began
 
     def recovered(self, before: RecursiveState, now: int, own: bool) -> bool:
-        """Take new values behind an alarm; returns whether they go on with the change of the alarm before.
+        """Take new values after an alarm; returns whether they go on with the change of the alarm before.
 
         before: the learner's state before the alarm; own: whether nothing has changed; now: as above.
         """

@@ -31,7 +31,7 @@ SEED: Final = 77
 class Outcome(NamedTuple):
     """What one trial showed."""
 
-    looks: int  # one a second, behind the start
+    looks: int  # one a second, after the start
     trusted: int  # of them valid or held
     lying: int  # of them: a value lies materially
     reported: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
