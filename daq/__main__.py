@@ -1,7 +1,7 @@
 """The command line: which module is which command. stdout is data, stderr is logs; see daq/commands/codes.py.
 
-Only the module of the command that is asked for is imported: it has `run(options)`, which returns the exit code, and
-`arguments(parser)`, unless these stand in daq/commands/arguments.py.
+Only the module of the command given is imported: it has `run(options)`, which returns the exit code, and
+`arguments(parser)`, unless daq/commands/arguments.py has these.
 """
 
 import argparse
@@ -27,7 +27,7 @@ COMMANDS: Final = {
     "run": ("daq.commands.run", "run the service"),
     "rig": ("hil_rig", "play a robot joint, with known truth, on a wire"),
     "demo": ("hil_rig.commands.demo", "rig, service and page in one: watch a joint being identified"),
-    "reproduce": ("hil_rig.commands.reproduce", "a published experiment or recording beside ours"),
+    "reproduce": ("hil_rig.commands.reproduce", "a published experiment or recording, repeated and compared"),
     "bench": ("hil_rig.commands.bench", "measure every figure on this machine"),
     "compile": ("hil_rig.commands.compile", "compile every kernel now: a first start is then as quick as any other"),
     "listen": ("daq.commands.listen", "print the live updates"),

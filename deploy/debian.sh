@@ -25,7 +25,7 @@ Depends: $needs
 Section: science
 Priority: optional
 Description: Live identification of a robot's joints
- Listens beside a robot controller and says what each joint's inertia,
+ Listens to a robot controller and says what each joint's inertia,
  friction and gravity torque are, and what has changed since when.
 END
 echo /etc/jointwatch/jointwatch.toml >"$stage/DEBIAN/conffiles"

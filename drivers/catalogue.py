@@ -34,7 +34,7 @@ class PluginError(ValueError):
 
 @functools.cache
 def plugins() -> Mapping[str, EntryPoint]:
-    """Kinds that other packages add: kind → entry point, ours left out, since nobody can take their names."""
+    """Kinds that other packages add: kind → entry point, without ours, whose names cannot be taken."""
     return {one.name: one for one in entry_points(group=GROUP) if one.name not in OURS}
 
 
@@ -103,7 +103,7 @@ def _validated(value: Any, info: ValidationInfo) -> DriverSettings:
 
 
 class _ByKind:
-    """pydantic's view of the catalogue: the class is loaded when a table names it, its schema when it is asked for."""
+    """pydantic's view of the catalogue: the class is loaded when a table names it, its schema on demand."""
 
     @staticmethod
     def __get_pydantic_core_schema__(_source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -18,6 +18,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar, Final
 
@@ -217,8 +218,7 @@ class DriverRules:
             assert len(collect(driver, 2)) == 2
 
     def test_its_modules_can_be_imported_ahead_and_start_no_thread(self, wire: DriverWire) -> None:
-        command = [sys.executable, "-c", _MODULES, *configured(wire).modules()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = _imported_ahead(tuple(configured(wire).modules()))
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip() == "0", "threads that were started by an import"
 
@@ -231,6 +231,13 @@ class DriverRules:
         for table in tomllib.loads(settings.example).get("drivers", {}).values():
             if table["kind"] == settings.named:
                 assert TypeAdapter(AnyDriver).validate_python(table).signals()
+
+
+@cache
+def _imported_ahead(modules: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
+    """What a fresh interpreter says that imports these modules; several wires have the same ones."""
+    command = [sys.executable, "-c", _MODULES, *modules]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _wanted(wire: DriverWire) -> list[Wanted]:

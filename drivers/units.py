@@ -263,7 +263,7 @@ def _raised(name: str, power: int) -> str:
     return name if power == 1 else name + str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-# names that mean two units, and what is asked
+# names that mean two units, and the question that a person is asked
 AMBIGUOUS: Final = {"grad": 'in German a degree ("deg"), elsewhere 1/400 of a turn: say which'}
 # what is proposed for an unknown name
 USUAL: Final = (
@@ -283,7 +283,7 @@ Scale = Annotated[FiniteFloat, AfterValidator(_not_zero), Field(description="val
 
 
 class UnknownUnitError(ValueError):
-    """Nobody knows this unit, or it means several; the text says so."""
+    """The unit is unknown, or its name means several units; the text says which."""
 
 
 class QuantitySettings(StrictSettings):

@@ -63,7 +63,7 @@ class Spectrum(NamedTuple):
 
     @property
     def condition(self) -> float:
-        """Largest over smallest; infinite where a direction is not identifiable at all, NaN when unknown."""
+        """Largest over smallest; infinite where a direction is not identifiable, NaN when unknown."""
         if not self.values:
             return math.nan
         return self.values[0] / self.values[-1] if self.values[-1] > 0.0 else math.inf

@@ -57,8 +57,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "unexplained_lately": ReasonEntry(
         _STATE,
         "the last rows are not explained: a change may have begun",
-        "The prediction error has just grown beyond what the joint does; an alarm follows if it stays so.",
-        "Wait a moment: it is over, or called an alarm, after some tenths of a second of motion.",
+        "The prediction error has just grown beyond what is usual for the joint; an alarm follows if it stays so.",
+        "Wait: after some tenths of a second of motion the error is small again, or an alarm is raised.",
     ),
     "not_identifiable": ReasonEntry(
         _MOTION,
@@ -69,20 +69,20 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "uncertain": ReasonEntry(
         _MOTION,
         "{parameter} is not certain enough yet: {value:.4g} ± {deviation:.2g}{unit}; it needs {needs}",
-        "The standard deviation is more than 5 % of the value, and moves the torque by more than 1 % of its rms.",
+        "The standard deviation is more than 5 % of the value, and changes the torque by more than 1 % of its rms.",
         "Let it make {needs}.",
     ),
     "prediction_uncertain": ReasonEntry(
         _MOTION,
         "the predicted torque is uncertain by {percent:.1f} % of its rms",
-        "Each parameter may be certain enough by itself; all of them together move the torque by more than 1 %.",
+        "Each parameter may be certain enough by itself, but all of them together change the torque by more than 1 %.",
         "Let it move longer, and through more speeds and positions.",
     ),
     "torque_peaks_low": ReasonEntry(
         _MOTION,
         "{parameter} is not certain enough yet: {value:.4g} ± {deviation:.2g}{unit}; "
         "it needs torque peaks above {wanted:.0f} N·m, there were {peak:.0f}",
-        "A spring's cubic stiffness shows only under large torque through the gear.",
+        "The cubic stiffness of a spring is visible only under large torque through the gear.",
         "Let it make torque peaks above {wanted:.0f} N·m.",
     ),
     "implausible_value": ReasonEntry(
@@ -94,8 +94,9 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "torque_lag": ReasonEntry(
         _MISFIT,
         "the torque is {lag} against the position",
-        "Torque and position are not of the same instant, so part of the acceleration is taken for friction.",
-        "Measure it with jointwatch skew and set delay of the channel.",
+        "Torque and position were not measured at the same instant, so part of the inertia's torque is taken for "
+        "friction.",
+        "Measure the lag with jointwatch skew and set delay of the channel.",
     ),
     "torque_repeats": ReasonEntry(
         _MISFIT,
@@ -113,8 +114,9 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "torque_not_linear": ReasonEntry(
         _MISFIT,
         "the measured torque is not proportional at high load, as where a motor's iron saturates",
-        "The residual follows the cube of the predicted torque: at high load the torque constant is another one than "
-        "at low load, or the current's sensor is not linear. It biases all parameters.",
+        "The residual follows the cube of the predicted torque: at high load the torque constant is different from "
+        "that "
+        "at low load, or the current sensor is not linear. It biases all parameters.",
         "Convert the current by the motor's curve of torque over current, or limit the peaks of the torque.",
     ),
     "drive_elastic": ReasonEntry(
@@ -133,25 +135,27 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "friction_shape": ReasonEntry(
         _MISFIT,
         "friction has another shape over speed than the law's",
-        "The residual follows the speed: the friction law cannot take the shape that friction has.",
+        "The residual follows the speed: the friction law cannot describe the friction curve of this joint.",
         "Choose a law with more parameters: see docs/models.md.",
     ),
     "friction_direction": ReasonEntry(
         _MISFIT,
         "friction differs between the directions",
-        "The residual follows the magnitude of the speed: the joint rubs more one way than the other.",
+        "The residual follows the magnitude of the speed: friction is larger in one direction than in the other.",
         "Choose a friction law with a value for each direction: see docs/models.md.",
     ),
     "friction_load": ReasonEntry(
         _MISFIT,
         "friction grows with the load that the joint carries",
         "The residual follows the direction of motion times the load, as in gears and bearings under pressure.",
-        "Measure the load and use the friction law load_dependent; without that, compare values under like loads only.",
+        "Measure the load and use the friction law load_dependent; without that, compare values only under similar "
+        "loads.",
     ),
     "friction_place": ReasonEntry(
         _MISFIT,
         "friction changes with the angle of the joint",
-        "The residual follows the direction of motion times the sine of the angle: it rubs more on one side of a turn.",
+        "The residual follows the direction of motion times the sine of the angle: friction is larger on one side of "
+        "a turn.",
         "Look for a bent shaft, a gear out of line, a cable or a seal that drags, or a bearing worn on one side.",
     ),
     "friction_memory": ReasonEntry(
@@ -163,8 +167,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "residual_not_noise": ReasonEntry(
         _MISFIT,
         "the residual is correlated, not noise, and no known cause explains it",
-        "Consecutive residuals are alike, so the values are less certain than noise alone would leave them.",
-        "Look at the residual over time on the page: something acts on the joint that the model does not have.",
+        "Consecutive residuals are similar, so the values are less certain than with noise alone.",
+        "Look at the residual over time on the page: something acts on the joint that the model does not contain.",
     ),
     "encoder_steps": ReasonEntry(
         _MISFIT,
@@ -176,33 +180,35 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "instant_not_identifiable": ReasonEntry(
         _MISFIT,
         "this motion does not show whether torque and position are of the same instant",
-        "A lag between torque and position would change this value, and the motion shows neither lag nor its absence.",
+        "A lag between torque and position would change this value, and this motion cannot show whether there is one.",
         "Let it change its speed more often, or set delay of the channel from jointwatch skew.",
     ),
     "reversal_friction": ReasonEntry(
         _MISFIT,
         "where the joint turns round, friction is not what its law says",
-        "Rows just behind a reversal pull the value away: backlash, or friction with memory.",
+        "Rows just after a reversal give another value than the others: backlash, or friction with memory.",
         "Let it move farther between reversals, or use the friction law prandtl_ishlinskii.",
     ),
     "torque_moves_nothing": ReasonEntry(
         _MISFIT,
         "the torque does not move the joint: neither inertia nor friction is in it",
-        "The measured torque only carries the joint, and something else moves it: a hand that leads it, another drive. "
-        "Or the signal is not all of the torque, but that part of it which holds the weight.",
-        "If it is led by hand, let it go: the values follow within seconds. Else look which signal is configured as "
+        "The measured torque only holds the weight of the joint, and something else moves it: a hand, or another "
+        "drive. "
+        "Or the signal is not the whole torque, but only the part that compensates the weight.",
+        "If the joint is guided by hand, let it go: the values follow within seconds. Else check which signal is "
+        "configured as "
         "the torque.",
     ),
     "nonlinear_uncertain": ReasonEntry(
         _ETA,
         "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %",
-        "A search of the friction law's shape left this parameter open by more than 8 %.",
+        "After the search of the friction law's shape, the uncertainty of this parameter is more than 8 %.",
         "Let it pass slowly through standstill and through many speeds.",
     ),
     "nonlinear_at_range_end": ReasonEntry(
         _ETA,
         "{parameter} is at the end of its range",
-        "The best value of the search is a border of the parameter's plausible range.",
+        "The best value of the search is a limit of the parameter's plausible range.",
         "Let it move through more speeds. If it stays, another friction law fits better.",
     ),
     "coefficient_negative": ReasonEntry(
@@ -221,37 +227,37 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _ETA,
         "the search of the nonlinear parameters gave no result: {cause}",
         "The window of the start could not be fitted.",
-        "Keep it moving, in another way than so far: the search is repeated with more motion.",
+        "Let it go on with a different motion: the search is repeated with more data.",
     ),
     "start_unsettled": ReasonEntry(
         _ETA,
-        "the start does not keep the limits that are set: {cause}",
-        "monitor.delta or monitor.delta_theta of the configuration is smaller than what the motion so far allows.",
-        "Keep it moving, in another way than so far, or allow more: the search is repeated with more motion.",
+        "the start does not meet the configured limits: {cause}",
+        "monitor.delta or monitor.delta_theta of the configuration is smaller than the motion so far can reach.",
+        "Let it go on with a different motion, or set larger limits: the search is repeated with more data.",
     ),
     "nonlinear_encoder_steps": ReasonEntry(
         _ETA,
         "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %: "
         "where the joint turns, its encoder's steps are too coarse for it",
-        "Where on its steps the encoder happens to turn moves the value by more than 8 %.",
+        "The value changes by more than 8 % with the place between two steps at which the joint turns.",
         "Let it reverse at different positions, or use an encoder with smaller steps.",
     ),
     "constant_wrong": ReasonEntry(
         _ETA,
         "something taken as known is wrong, most likely {suspects}",
-        "The residual shows an error of a configured constant; whatever rests on it is wrong by as much.",
+        "The residual shows an error of a configured constant; every value that depends on it has the same error.",
         "Check this constant in the configuration against the data sheet: {parameter}.",
     ),
     "constant_or_encoder_steps": ReasonEntry(
         _ETA,
-        "the encoders' steps are too coarse for this joint: they pass for an error of {suspects}",
-        "An error of a constant and the rounding of the encoders look alike here.",
+        "the encoders' steps are too coarse for this joint: they look like an error of {suspects}",
+        "An error of a constant and the rounding of the encoders cannot be distinguished here.",
         "Use encoders with smaller steps, or let the joint move faster.",
     ),
     "position_in_degrees": ReasonEntry(
         _MISTAKE,
         "the position looks like degrees",
-        "The torque of the weight follows the position as degrees and not as radians, or a turn is 360.",
+        "The gravity torque fits the position in degrees and not in radians, or one turn is 360.",
         'Give the position its unit: unit = "deg" in a table of columns, scale = 0.0174533 in a configuration.',
     ),
     "position_wraps": ReasonEntry(
@@ -263,13 +269,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "channels_exchanged": ReasonEntry(
         _MISTAKE,
         "position and torque look exchanged",
-        "The channel of the position explains itself as a torque of what the channel of the torque shows as a motion.",
+        "The position channel fits as a torque that causes the motion in the torque channel.",
         "Exchange the two signals (or columns).",
     ),
     "joints_exchanged": ReasonEntry(
         _MISTAKE,
         "the torque looks like that of {other}, and that of {other} like its own",
-        "Two joints' motions explain each the torque of the other joint, and not its own.",
+        "The motion of each of two joints explains the torque of the other joint, and not its own.",
         "Exchange the torque signals (or columns) of the two joints.",
     ),
     "torque_sign_reversed": ReasonEntry(
@@ -288,13 +294,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "velocity_sign_reversed": ReasonEntry(
         _MISTAKE,
         "the sign of the velocity looks reversed",
-        "The velocity is the opposite of how the position changes, with which the torque agrees.",
+        "The velocity has the opposite sign of the position's derivative, and the torque agrees with the position.",
         "Set scale = -1 for the velocity (where it has a scale, the negative of it).",
     ),
     "torque_scale": ReasonEntry(
         _MISTAKE,
         "the torque looks {factor:g} times too large",
-        "The torque is a power of ten off what the known bodies need, or beyond what the drive can give.",
+        "The torque differs by a power of ten from what the known bodies need, or exceeds what the drive can give.",
         "Set scale = {scale:g} for the torque, and check its unit (mN·m?).",
     ),
     "torque_misaligned": ReasonEntry(
@@ -312,13 +318,14 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "time_factor": ReasonEntry(
         _MISTAKE,
         "the times look {factor:g} times as long as they are",
-        "The velocity channel, or the known bodies' inertia, does not go with how fast the position changes.",
+        "The velocity channel, or the inertia of the known bodies, does not fit the derivative of the position.",
         "Multiply rate by {factor:g}, or the times by {inverse:g}: jointwatch doctor measures the rate.",
     ),
     "time_in_milliseconds": ReasonEntry(
         _MISTAKE,
         "the times look like milliseconds read as seconds",
-        "Read as seconds the joint accelerates slower than any machine with a drive, or than its own velocity says.",
+        "Read as seconds, the joint accelerates more slowly than any driven machine, or than its velocity channel "
+        "says.",
         'Give the times their unit: time_unit = "ms".',
     ),
     "channel_dead": ReasonEntry(
@@ -335,19 +342,19 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "channel_out_of_range": ReasonEntry(
         _CHANNEL,
-        "{parameter} had values that no joint has: they are left out",
+        "{parameter} had impossible values, which are left out",
         "Single values were a thousand times beyond the usual spread: a wrong bit, a glitch, a wrong scale.",
         "Check cable, scale and byte order of this channel.",
     ),
     "channel_uneven": ReasonEntry(
         _CHANNEL,
-        "{parameter} is sampled unevenly: accelerations are of that",
+        "{parameter} is sampled unevenly, which causes wrong accelerations",
         "The position's samples are not taken at equal intervals, which looks like acceleration.",
         "Let the device send its own clock and configure it as counter, or sample evenly.",
     ),
     "kernel_too_wide": ReasonEntry(
         _CHANNEL,
-        "{parameter}: the kernel that its steps ask for, {half_width:.2g} s, leaves {percent:.0f} % of the motion: "
+        "{parameter}: the kernel that its steps need, {half_width:.2g} s, passes only {percent:.0f} % of the motion: "
         "set conditioning.half_width for a joint that moves so fast",
         "The joint moves faster than the smoothing for its coarse encoder can follow.",
         "Set a smaller conditioning.half_width, or use an encoder with smaller steps.",
@@ -418,7 +425,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "clearance_skew": ReasonEntry(
         _CLEARANCE,
-        "the ring is read {milliseconds:.1f} ms beside the motor's encoder, which moves it like a clearance",
+        "the ring is read {milliseconds:.1f} ms before or after the motor's encoder, which looks like a clearance",
         "Both encoders are compared at one instant; the clocks of their frames do not say when that was.",
         "Send both encoders in one frame, or give the frames a counter or a device's time. A clock that has just "
         "begun, or a busy machine, settles by itself.",
@@ -449,7 +456,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "mechanism_friction": ReasonEntry(
         _MECHANISM,
-        "{parameter} feels {percent:.0f} % of the friction that the model says",
+        "{parameter} feels {percent:.0f} % of the model's friction",
         "The friction of the bearings, as this drive feels it, has changed since the mechanism was identified.",
         "Look at the bearings: lubrication, preload, temperature. If the change stays, identify the mechanism anew.",
     ),
@@ -457,13 +464,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _MECHANISM,
         "the mechanism's model leaves {percent:.0f} % of the torque unexplained",
         "The torque of the drives does not follow from the model, so its constraint forces are doubtful, too.",
-        "Identify the mechanism from recordings of its own: jointwatch identify.",
+        "Identify the mechanism from its own recordings: jointwatch identify.",
     ),
     "joint_faulted": ReasonEntry(
         _ROBOT,
         "{parameter}: {cause}",
         "A joint of the model gives no rows, so there is no torque of the whole robot to compare with.",
-        "Mend what is said of the joint; the robot goes on with its next row.",
+        "Remove the cause that is named; the robot goes on with the joint's next row.",
     ),
     "incomplete_row": ReasonEntry(
         _ROBOT,
@@ -481,17 +488,18 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _ROBOT,
         "torque that the model does not explain",
         "The residual of at least one joint is beyond its threshold, or has been just before.",
-        "Look what touches the robot. If nothing does, friction, a cable or the tool has changed.",
+        "Look for what touches the robot. If nothing does, friction, a cable or the tool has changed.",
     ),
     "payload_carried": ReasonEntry(
         _ROBOT,
         "a payload is carried: the model stays as it is",
         "The robot carries a body that its model does not have, so the model does not learn meanwhile.",
-        "Nothing. If nothing is carried, the tool differs from the model's.",
+        "Nothing needs to be done. If the robot carries nothing, its tool differs from the model's.",
     ),
     "payload_below_zero": ReasonEntry(
         _ROBOT,
-        "{missing:.2g} ± {deviation:.2g} kg less than the model has is carried: no payload weighs less than nothing",
+        "the robot seems to carry {missing:.2g} ± {deviation:.2g} kg less than its model: a payload cannot have a "
+        "negative mass",
         "The torque fits a body of negative mass. Samples that were lost under overload, a bad clock, a tool that the "
         "model has and the robot has not, or a wrong sign of torque make it so. The model does not learn meanwhile.",
         "Look at lost samples and at the clock first (`jointwatch doctor`). If both are in order, put on the tool that "
@@ -500,7 +508,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "robot_unexplained": ReasonEntry(
         _ROBOT,
         "{percent:.0f} % of the torque of all joints is unexplained",
-        "In the last ten seconds of motion the model, and what was found beside it, left more than 5 % of the torque.",
+        "In the last ten seconds of motion, neither the model nor what was found explains more than 5 % of the torque.",
         "Look at the findings. If there is none, identify the robot again on motion like this one.",
     ),
     "robot_torque_constant": ReasonEntry(
@@ -512,13 +520,14 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "robot_encoder_slip": ReasonEntry(
         _ROBOT,
         "{parameter}: its encoder reads another angle than before",
-        "The residuals are those of a robot whose joint is elsewhere than it says. The model does not learn meanwhile.",
+        "The residuals are those of a robot whose joint has another angle than reported. The model does not learn "
+        "meanwhile.",
         "Look at the coupling of the encoder and at its zero, and set the joint's zero anew.",
     ),
     "robot_base_tilt": ReasonEntry(
         _ROBOT,
         "the base is not mounted as in the model",
-        "The residuals are those of another direction of gravity. The model does not learn meanwhile.",
+        "The residuals fit another direction of gravity. The model does not learn meanwhile.",
         "Level the base, or give the model its true mounting.",
     ),
     "robot_spring": ReasonEntry(
@@ -533,7 +542,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _ROBOT,
         "{parameter}: friction has left its law, and {searches:.0f} searches of its nonlinear parameters were refused, "
         "the last one since {cause}",
-        "The joint's torque has been unlike its friction law since a change, and no values of the law's nonlinear "
+        "Since a change the joint's torque no longer fits its friction law, and no values of the law's nonlinear "
         "parameters explain the motion. The model does not learn meanwhile.",
         "Look at the joint's bearing, brake, gear and lubrication. If it is as it should be, identify the robot again; "
         "if that is refused, too, with another friction law: see docs/robot.md.",
@@ -591,8 +600,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "frames_zigzag": ReasonEntry(
         _SIGNAL,
-        "frames of {signal} come out of order: the position zigzags through evenly spaced places",
-        "The places that arrive are those of a smooth motion, but not in the order in which a joint passes them.",
+        "frames of {signal} come out of order: the position jumps to and fro between evenly spaced places",
+        "The positions that arrive are those of a smooth motion, but not in the order in which a joint passes them.",
         "Look at what lies between the device and this computer: a queue or a log that changes the order of frames. A "
         "counter would let the service restore it.",
     ),
@@ -606,7 +615,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _SIGNAL,
         "values of {signal} are held from frame to frame: {percent:.0f} % of them cannot have been sampled",
         "The frames arrive at the configured rate, but the device has new values less often and repeats the last one.",
-        "Set rate to that at which values are new, or let the device send each value once.",
+        "Set rate to the rate of new values, or let the device send each value once.",
     ),
     "encoder_frozen": ReasonEntry(
         _SIGNAL,
@@ -624,8 +633,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "torque_held": ReasonEntry(
         _SIGNAL,
-        "the torque of {signal} is new in every {samples:.3g}th frame only, and held between",
-        "Positions are sampled in each frame, so the torque that belongs to them is late, and unevenly so.",
+        "the torque of {signal} has a new value only in every {samples:.3g}th frame, and is held in between",
+        "Positions are sampled in each frame, so the torque is late by a varying time.",
         "Set rate = {arrives:.4g}, at which both are new, or let the device send the torque of each sample.",
     ),
     "torque_frozen": ReasonEntry(
@@ -637,20 +646,20 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "torque_clipped": ReasonEntry(
         _SIGNAL,
-        "the torque of {signal} is clipped: it comes to {limit:.4g} again and again, and stays there to the last bit",
+        "the torque of {signal} is clipped: it reaches {limit:.4g} again and again and stays exactly there",
         "The true torque is larger there, so inertia and friction come out too small.",
         "Set saturation = {limit:.4g}, so that clipped samples are left out, or widen the range of the sensor.",
     ),
     "torque_dead_zone": ReasonEntry(
         _SIGNAL,
         "the torque of {signal} has a dead zone: it stays at zero to the last bit where it changes its sign",
-        "Small torques are said as zero, so friction and gravity come out too small.",
+        "Small torques are reported as zero, so friction and gravity come out too small.",
         "Switch off the dead band of the sensor or of the drive's scaling, or record the torque ahead of it.",
     ),
     "torque_drops": ReasonEntry(
         _SIGNAL,
         "the torque of {signal} drops to zero in {percent:.1f} % of the frames, and is back at once",
-        "The device says zero where it has no value, so all parameters come out too small by that share.",
+        "The device sends zero where it has no value, so all parameters come out too small by that share.",
         "Look why the value is missing: the cycle of the drive's bus is too short, or a sensor has a loose contact. "
         "Where the device has a mark for missing values, set invalid.",
     ),
@@ -688,8 +697,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "core_silent": ReasonEntry(
         _SERVICE,
-        "no word from the core for {seconds:.0f} s",
-        "The process that estimates says nothing: it hangs, or the machine is overloaded.",
+        "the core has sent nothing for {seconds:.0f} s",
+        "The estimating process sends nothing: it hangs, or the machine is overloaded.",
         "Wait some seconds. If it does not come back, read the service's log: docs/faults.md.",
     ),
 }

@@ -21,7 +21,7 @@ IMITATED: Final = 0.9
 #: s, argued: One deviation of the delay between torque and position before any motion: a bus cycle and a current
 #: filter.
 LAG_SPREAD: Final = 2e-3
-#: deviations, argued: By which wear must be certain before it is reported: it is asked every few seconds, for years.
+#: deviations, argued: By which wear must be certain before it is reported: it is tested every few seconds, for years.
 LASTING_CHANGE: Final = 5.0
 #: 1, derived: Keeps a division by zero finite; far below every square that occurs and above the smallest normal float64
 #: (2.2e-308).

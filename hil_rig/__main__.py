@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _perform(options, robot, wires, faults, stop)
     except (RigError, OSError) as error:
         if isinstance(error, BrokenPipeError):
-            sys.stderr.close()  # nobody reads: nothing more to say
+            sys.stderr.close()  # no reader is left: nothing more to write
             return EXIT_RUNTIME
         return _fail(error)
     finally:

@@ -1,4 +1,4 @@
-"""A rig and the service beside it, as the processes they are in the field, for as long as a `with` lasts."""
+"""A rig and the service that listens to it, each in its own process as in the field, while a `with` block lasts."""
 
 import json
 import queue

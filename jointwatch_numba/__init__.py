@@ -1,4 +1,4 @@
 """How jointwatch uses numba: the decorators of kernels, their disk cache, and state with names that kernels share.
 
-A package beside drivers and estimators, since neither may import from the other.
+A package below drivers and estimators, which both use it and may not import from each other.
 """

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 def direct(kernel: Callable[Params, Result]) -> Callable[Params, Result]:
     """The machine code of a kernel of one signature, to be called with exactly its types, one by one and in order.
 
-    Nothing is checked: an array of another type, or one that is not contiguous where the signature says so, would be
+    Nothing is checked: an array of another type, or one that is not contiguous where the signature wants that, would be
     read as if it were. So it is for arguments that the caller has made itself.
     """
     if INTERPRETED:

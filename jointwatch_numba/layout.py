@@ -125,7 +125,7 @@ class Field(property):
             owner._integers[self.place + at] = word
 
     def _words_of(self, owner: "Layout", value: Any) -> tuple[int, ...]:
-        """Words that stand for a value. Raises TypeError and ValueError for one that is not of its kind."""
+        """A value in words. Raises TypeError and ValueError for one that is not of its kind."""
         name = f"{type(owner).__name__}.{self.name}"
         if self.array is not None:
             wanted = self.array

@@ -42,7 +42,7 @@ class LayoutType(types.Type):
         super().__init__(f"{layout.__module__}.{layout.__qualname__}({told})")
 
     def can_convert_to(self, _context: Any, other: types.Type) -> Any:
-        """Whether it may be given where another type is asked for: any layout where that is `Own`."""
+        """Whether it may be given where another type is declared: any layout where that is `Own`."""
         return Conversion.safe if isinstance(other, LayoutType) and other.layout is Layout else None
 
     @property

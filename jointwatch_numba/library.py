@@ -22,7 +22,7 @@ from numba.core.runtime.nrt import rtsys
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of what compiled code knows of its module
 # a loop's body is written out twice at most: our loops have as many turns as a model has parameters, and LLVM's eight
-# copies and what is left of them cost more than the jumps that they save (decision 069)
+# copies of functions and their leftovers cost more than the jumps that they save (decision 069)
 UNROLLED = "-unroll-max-count=2"
 
 

@@ -1,6 +1,6 @@
 """`jointwatch check FILE`: reports every mistake of a configuration, or of a mechanism file, at once.
 
-Of a good configuration it prints the source of each channel, of a good mechanism its joints.
+For a good configuration it prints the source of each channel, for a good mechanism its joints.
 """
 
 import argparse

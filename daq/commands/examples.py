@@ -61,7 +61,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("jointwatch export run-*.mcap --to parquet --out tables", "consecutive files, as Parquet"),
     ),
     "report": (
-        ("jointwatch report recordings/arm-20260131T120000Z.mcap", "one page beside the recording"),
+        ("jointwatch report recordings/arm-20260131T120000Z.mcap", "one page next to the recording"),
         ("jointwatch report run-*.mcap --out run.html --pdf", "consecutive files, and a PDF"),
     ),
     "skew": (

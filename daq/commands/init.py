@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if path.exists() and not options.force:
         return fail(f"{path} exists; --force overwrites it")
     if options.columns is not None and options.source is None:
-        return fail(f"init: expected --from FILE.csv beside --columns {options.columns}", EXIT_USAGE)
+        return fail(f"init: expected --from FILE.csv together with --columns {options.columns}", EXIT_USAGE)
     try:
         if options.source is not None:
             from daq.commands.init_from import LayoutError, RobotError, proposed

@@ -10,7 +10,7 @@ from typing import Final
 from daq.commands.codes import fail, refuse
 
 PAGE: Final = "http://127.0.0.1:8080"  # of a configuration that names none
-LARGEST: Final = 1_000_000  # bytes that are read here: `load` refuses a larger configuration and says so
+LARGEST: Final = 1_000_000  # bytes that are read here: `load` refuses a larger configuration with a message
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refused(file: Path) -> int | None:
-    """The exit code where a configuration cannot be read as TOML at all, which is said before a minute of compiling."""
+    """The exit code where a configuration is no valid TOML, which is reported before a minute of compiling."""
     from daq.config.toml_file import read_toml
     from daq.config.words import ConfigError
 

@@ -27,7 +27,7 @@ def _parts(url: str, schemes: tuple[str, ...], example: str) -> SplitResult:
 class GatewaySettings(Section):
     """What every gateway has: where it listens, and which package it needs."""
 
-    package: ClassVar[str] = ""  # module that it imports; "": none beside the service's own
+    package: ClassVar[str] = ""  # module that it imports; "": none but the service's own
     extra: ClassVar[str] = ""  # of pyproject.toml, which installs that package
 
     @property
@@ -173,7 +173,7 @@ AnyGateway = Annotated[
 
 
 def gateway_mistakes(parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Mistakes of gateways beside the rest of a configuration: (path, what is wrong). parts: those that are valid."""
+    """Mistakes of gateways that only other sections show: (path, what is wrong). parts: the valid ones."""
     taken: dict[int, tuple[str, str]] = {}  # port → host, who listens there
     if (publish := parts["publish"]) is not None:
         host, port = publish.address

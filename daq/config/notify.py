@@ -80,7 +80,7 @@ class MailSection(Section):
 
 
 class NotifySection(Section):
-    """Who hears of each change once; without this table nobody does."""
+    """Where each change is sent, once; without this table it is not sent anywhere."""
 
     link: Annotated[str, AfterValidator(_web_address)] | None = Field(
         default=None, description="the page's address as a reader reaches it; left out: [publish] page"

@@ -12,7 +12,7 @@ class Route(NamedTuple):
     """One line of the table of channels: which signal of which driver feeds which role of which joint."""
 
     joint: str
-    role: str  # a channel's role, or COUNTER (the device's own time stands in its place)
+    role: str  # a channel's role, or COUNTER (the device's own time takes the place of a role)
     driver: str
     signal: str  # MESSAGE.signal
     scale: float

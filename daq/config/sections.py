@@ -41,7 +41,7 @@ class DriftSettings(Settings):
         default=0.7, gt=0, le=1, description="share of a limit below which a parameter is within it again"
     )
     wear: float = Field(
-        default=30.0, gt=0, le=1000, description="% of dry friction, grown beside heat and load: the limit"
+        default=30.0, gt=0, le=1000, description="limit of dry friction's growth corrected for heat and load, %"
     )
     hold: float = Field(default=5.0, ge=0, le=3600, description="s for which it must be beyond, or within again")
 
@@ -49,7 +49,7 @@ class DriftSettings(Settings):
 class HistorySettings(Settings):
     """The history file: whether it is written, and how long minutes stay in it."""
 
-    keep: bool = Field(default=True, description="write a history of minutes, hours and days beside the state")
+    keep: bool = Field(default=True, description="write a history of minutes, hours and days next to the state")
     minutes: float = Field(
         default=14.0, ge=1, le=3660, description="days for which minutes are kept; hours and days are kept for ever"
     )
@@ -196,11 +196,11 @@ class Processes(Section):
 
 
 class RefitPlace(Section):
-    """Where refits run: in a process beside the core, or on a cluster."""
+    """Where refits run: in a process on this machine, or on a cluster."""
 
     scheduler: Annotated[str, matching(r"tls://[^:/]+:\d+", SCHEDULER)] | None = Field(
         default=None,
-        description="tls://HOST:PORT of a Dask cluster; while it does not answer, refits run beside the core",
+        description="tls://HOST:PORT of a Dask cluster; while it does not answer, refits run on this machine",
     )
 
 
@@ -308,6 +308,6 @@ class Config(Section):
     gateways: dict[Name, AnyGateway] = Field(default={}, description="other systems that get the stream")
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, JointSection]
-    folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+    folder: Path = Path()  # relative paths (a DBC) are relative to the file that has them
     mechanism: str = ""  # the mechanism's description as JSON, as its file was when the configuration was read
     robot_model: str = ""  # text of the robot's model file when the configuration was read: all processes use this one

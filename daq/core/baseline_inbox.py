@@ -66,7 +66,7 @@ class BaselineInbox:
         return changed or None
 
     def acknowledged(self) -> dict[str, float] | None:
-        """Whose changes a person has acknowledged since the last call: joint → Unix s; None: nobody's."""
+        """Joints whose changes a person has acknowledged since the last call: joint → Unix s; None: there are none."""
         seen, self._seen = self._seen, {}
         return seen or None
 

@@ -115,7 +115,7 @@ class BatchPass:
         """Run the pass over the readings of many turns.
 
         Yields of every turn in which a joint has a task: the turn's number, the time of the last reading so far (ns),
-        and of each joint with a task what `through` yields. ends: (turns,) number of the reading behind each turn;
+        and of each joint with a task what `through` yields. ends: (turns,) number of the reading after each turn;
         silence_due: ns from which silent joints are looked for: a turn that reaches it is yielded in any case.
         """
         count, rows, sorter, robot = len(readings), words(readings), self._sorter, self._robot
@@ -276,7 +276,7 @@ def _through_turns(
 ) -> int:
     """Take turns from the first on, up to one in which a joint has a task; returns that turn's number.
 
-    ends: (turns,) number of the reading behind each turn. Readings are sorted as in daq.core.align.sort.
+    ends: (turns,) number of the reading after each turn. Readings are sorted as in daq.core.align.sort.
     """
     start = ends[first - 1] if first > 0 else 0
     for turn in range(first, len(ends)):

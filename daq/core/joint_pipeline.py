@@ -182,16 +182,16 @@ class JointPipeline:
         """Tell the pass whether the next turns have to be seen in Python, and what it needs to finish the others."""
         uneventful = self.uneventful
         if uneventful.needs_python or not uneventful.may_repeat:
-            self._note_words()
+            self._note_repeats()
         step = self.estimator.step_of(self.followers.use.position)
         given, lacks = self.followers.prepare(step, self._was_valid), self.faults or self.silence.stale
         uneventful.needs_python = given or bool(lacks) or self.estimator.needs_every_sample
 
-    def _note_words(self) -> None:
+    def _note_repeats(self) -> None:
         """Tell the pass until when an update says what the last one said, if nothing is decided before."""
         uneventful = self.uneventful
         words = self._last_words
-        uneventful.may_repeat = self._listened and words is not None and self.estimator.would_say_again(words)
+        uneventful.may_repeat = self._listened and words is not None and self.estimator.would_repeat(words)
         if words is not None and uneventful.may_repeat:
             uneventful.last_resting, uneventful.last_changes = words.resting, words.changes
             uneventful.last_doubted = bool(words.reasons)
@@ -210,7 +210,7 @@ class JointPipeline:
         self._intervals.no_update_before, self.uneventful.needs_python = 0, True
 
     def watch_channels(self, wanted: bool) -> None:
-        """Keep raw samples for a person from here on, or no longer."""
+        """Keep raw samples for a person from now on, or no longer."""
         self.followers.watch_channels(wanted)
         self.uneventful.needs_python = self.uneventful.needs_python or wanted
 

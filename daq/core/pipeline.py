@@ -153,7 +153,7 @@ class Pipeline:
     def absorb_turns(self, readings: NDArray[np.void], ends: NDArray[np.int64]) -> Iterator[list[Message]]:
         """Take the readings of many turns of a replay; yields the messages of each turn, and of silent joints after it.
 
-        ends: (turns,) number of the reading behind each turn. Only where there is no shared pipeline.
+        ends: (turns,) number of the reading after each turn. Only where there is no shared pipeline.
         """
         done = 0
         for turn, latest, stopped in self._pass.through_turns(readings, ends, lambda: self._silence_due):

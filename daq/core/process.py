@@ -37,7 +37,8 @@ from drivers.clock import unix_offset
 STATUS_EVERY: Final = 500_000_000
 #: ns, argued: Time between two meta messages: an outlet that comes back has one soon.
 INTRODUCE_EVERY: Final = 1_000_000_000
-#: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody watches.
+#: ns, argued: Time between two reports of what the page draws in addition to a joint's estimates, while somebody
+#: watches.
 INSPECT_WATCHED: Final = 200_000_000
 #: ns, argued: Time between two of these reports while no page is open: the page then begins with points of the last
 #: minutes, a fifth of them, for a fifth of the time.
@@ -161,7 +162,7 @@ class CoreProcess:
         self._report(receiver, now, epoch)
 
     def close(self) -> None:
-        """Send what is left, close the sockets and end the worker."""
+        """Send the remaining messages, close the sockets and end the worker."""
         if self._transcript is not None:
             self._transcript.close()
         for opened in (self._updates, self._status, self._inbox, self._checkpoints):
@@ -197,7 +198,7 @@ class CoreProcess:
             return
         worker.check(now)
         up = worker.silence < MUTE
-        cause = worker.cause if up else f"it stands still: no processor time for {worker.silence:.0f} s"
+        cause = worker.cause if up else f"it does not run: no processor time for {worker.silence:.0f} s"
         report = (up, worker.replaced, worker.pid, cause, worker.silence, worker.limit)
         self._updates.send_multipart(self._lives.process(REFITS, time.time(), *report))
 

@@ -26,7 +26,7 @@ NOTHING: Final = empty()
 NEVER: Final = (1 << 63) - 1  # ns
 #: readings, argued: Readings for which there is room at once; it grows.
 FEW: Final = 1024
-#: 1, argued: Room, over the readings that wait, which is given back: what waited behind a pause was much, once.
+#: 1, argued: Room, over the readings that wait, which is given back: what waited after a pause was exceptional.
 MUCH: Final = 16
 
 

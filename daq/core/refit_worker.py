@@ -1,6 +1,6 @@
-"""Runs refits in a worker process beside the core, so that the stream never waits for one.
+"""Runs refits in a worker process, so that the core and its stream never wait for one.
 
-The worker is forked from the core before the core has threads, with every kernel loaded. One that dies, stands still or
+The worker is forked from the core before the core has threads, with every kernel loaded. One that dies, hangs or
 takes too long over a job is replaced by a fresh interpreter: that job fails, and those behind it are done by the new
 worker. Where a cluster is configured, the worker passes every job on to it, and does the job itself while the cluster
 does not answer; the core does not notice the difference.
@@ -25,7 +25,7 @@ from daq.stream.priority import take_usual_slice
 
 #: 1, argued: Niceness of the refit's process: a refit may wait, the core may not.
 NICE: Final = 5
-#: s, argued: Time without any processor time after which a worker that has a job stands still.
+#: s, argued: Time without any processor time after which a worker that has a job is taken to hang.
 SILENT: Final = 10.0
 #: s, argued: Time that a job may take; a result that is more than 30 s late is rejected anyway.
 DEADLINE: Final = 60.0
@@ -75,7 +75,7 @@ class RefitWorker(Executor):
         return job.result
 
     def check(self, now: float) -> None:
-        """Replace a worker that has died, stands still or takes too long. now: monotonic s."""
+        """Replace a worker that has died, hangs or takes too long. now: monotonic s."""
         while self._jobs and self._jobs[0].result.done():
             self._jobs.popleft()
         first, self.silence = self._jobs[0] if self._jobs else None, 0.0

@@ -2,7 +2,7 @@
 
 A worker finishes at any time, and a result that counted in the middle of a batch could not be replayed. Here a result
 counts when `release_finished` finds it or, in a replay, when `release` is called with its number. Refits are numbered
-from 0 in the order of submission, plausibility looks from LOOKS; ~number stands for one that failed, and it fails again
+from 0 in the order of submission, plausibility looks from LOOKS; ~number marks one that failed, and it fails again
 in a replay.
 """
 

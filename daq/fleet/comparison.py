@@ -29,7 +29,7 @@ class JudgedQuantity(NamedTuple):
     z: float  # robust, of the value against the siblings'; NaN where they are too few
     change: float  # median of its later recordings less that of its earlier ones; NaN of a single one
     change_z: float  # robust, of the change against the siblings'
-    threshold: float  # above which a |z| says something; NaN where nothing was compared
+    threshold: float  # above which a |z| is significant; NaN where nothing was compared
 
     @property
     def odd(self) -> bool:
@@ -43,7 +43,7 @@ class JudgedQuantity(NamedTuple):
 
     @property
     def worst(self) -> float:
-        """The larger |z| over the threshold: above 1 it says something; 0 where nothing was compared."""
+        """The larger |z| over the threshold: above 1 it is significant; 0 where nothing was compared."""
         return max((abs(one) / self.threshold for one in (self.z, self.change_z) if math.isfinite(one)), default=0.0)
 
 

@@ -70,7 +70,7 @@ class JointNodes:
 
 
 class OpcuaServer:
-    """A server whose nodes nobody but this process can write."""
+    """A server whose nodes only this process can write."""
 
     def __init__(self, settings: OpcuaSettings, config: Config) -> None:
         self.counts = Counts()
@@ -150,7 +150,7 @@ class OpcuaServer:
             self.counts.sent += 1
 
     async def _add(self, name: str, joint: JointNodes, key: str, value: Change) -> Node:
-        """A variable for a value that has none; nobody but the server itself may write it."""
+        """A variable for a value that has none; only the server itself may write it."""
         assert self._root is not None
         if joint.node is None:
             joint.node = await self._root.add_object(self._id(name), ua.QualifiedName(name, self._index))

@@ -1,7 +1,7 @@
 """The gateway process: subscribes to the outlet's stream and hands every message to one gateway.
 
-Nobody waits for it. While it stands still, messages wait in its own queue at the outlet (10,000), then they are lost
-for it alone; `seq` shows that, and it is counted. It publishes nothing but its counters.
+No other process waits for it. While it is blocked, messages wait in its own queue at the outlet (10,000), then they are
+lost for it alone; `seq` shows that, and it is counted. It publishes nothing but its counters.
 """
 
 import asyncio

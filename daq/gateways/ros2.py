@@ -87,7 +87,7 @@ class Ros2Publisher:
 
     async def __aenter__(self) -> Self:
         settings = self._settings
-        qos = Qos(Policy.Reliability.Reliable(0), Policy.History.KeepLast(DEPTH))  # it waits for nobody: 0 ns
+        qos = Qos(Policy.Reliability.Reliable(0), Policy.History.KeepLast(DEPTH))  # never waits for a reader: 0 ns
         try:
             self._open = [Domain(settings.domain, domain_xml(settings.interface, settings.peers))]
             participant = DomainParticipant(settings.domain)

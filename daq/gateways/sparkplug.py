@@ -239,7 +239,7 @@ class SparkplugNode:
             self._complain(f"the broker is away: {str(reason).lower()}; tried again")
 
     def _on_command(self, _client: mqtt.Client, _data: object, message: mqtt.MQTTMessage) -> None:
-        """Repeat the births where that is asked for; whatever else a command says is ignored."""
+        """Repeat the births if the command asks for that; every other command is ignored."""
         try:
             self._births_due |= asks_for(bytes(message.payload), REBIRTH)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Limits the connections to the page, and how long each may take: nobody can keep others out of page and metrics.
+"""Limits the connections to the page, and how long each may take: no client can keep others from page and metrics.
 
 The limit follows from the number of files that this process may open. A request has a time limit for all of it, its
 body included, and so has its answer. Where there is no room for a new connection, the oldest one of the address with

@@ -120,7 +120,7 @@ class JointHistory:
     clearance: Map = field(default_factory=dict)  # the newest clearance/<joint>; empty where none is watched
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
-    channels: tuple[str, ...] = ()  # names of the raw channels; empty while nobody wants them
+    channels: tuple[str, ...] = ()  # names of the raw channels; empty while no page shows them
     raw: Trace = field(default_factory=lambda: Trace(1, RAW))  # time, raw channels
     state: Map = field(default_factory=dict)
     since: float | None = None  # Unix s of the estimate that began its phase; None: before the first that was heard
@@ -201,7 +201,7 @@ class History:
             event: Map = {key: update[key] for key in ("timestamp", "joint", "kind", "text", *WINDOW) if key in update}
             self._events.append(event)
             self._fresh_events.append(event)
-            if event["kind"] == "baseline":  # another one from here on, or none
+            if event["kind"] == "baseline":  # another one from now on, or none
                 (self._whole if name == ROBOT else self._joint(name)).drift = {}
 
     def snapshot(self, now: float) -> Map:
@@ -261,7 +261,7 @@ class History:
         return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed, known)
 
     def changed(self) -> list[str]:
-        """Joints of which something has changed that nobody has acknowledged."""
+        """Joints with a change that has not been acknowledged."""
         return [name for name, joint in self._joints.items() if any(not one["acknowledged"] for one in joint.changes)]
 
     def latest(self, now: float) -> Map:
@@ -344,7 +344,7 @@ class History:
             joint.raw.append(row)
 
     def keep_channels(self, wanted: Collection[str]) -> None:
-        """Forget the raw channels of joints that nobody wants any more."""
+        """Forget the raw channels of joints that no page shows any more."""
         for name, joint in self._joints.items():
             if joint.channels and name not in wanted:
                 joint.channels, joint.raw = (), Trace(1, RAW)

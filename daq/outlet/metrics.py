@@ -64,13 +64,11 @@ TABLE: Final = (
     Metric("drift_ratio", Gauge, ("joint", "parameter"), "", "Change against the baseline, over its magnitude."),
     Metric("drift_z", Gauge, ("joint", "parameter"), "", "The change in its own standard deviations."),
     Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
-    Metric(
-        "change_open", Gauge, ("joint", "parameter"), "", "1 while it has changed and nobody has acknowledged that."
-    ),
+    Metric("change_open", Gauge, ("joint", "parameter"), "", "1 while it has a change that has not been acknowledged."),
     Metric(
         "change_percent", Gauge, ("joint", "parameter"), "", "By how much it has changed, per cent of the reference."
     ),
-    Metric("wear_ratio", Gauge, ("joint",), "", "Dry friction that has grown beside heat and load, over what it was."),
+    Metric("wear_ratio", Gauge, ("joint",), "", "Growth of dry friction, corrected for heat and load, as a share."),
     Metric("wear_deviation_ratio", Gauge, ("joint",), "", "Standard deviation of wear_ratio."),
     Metric("wear_told", Gauge, ("joint",), "", "1 once wear is certain."),
     Metric("wear_limit_seconds", Gauge, ("joint", "share"), "s", "Days in use until its limit, with this probability."),

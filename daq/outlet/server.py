@@ -222,7 +222,7 @@ class Outlet:
         return self._pages.pop(oldest).socket
 
     async def _feed(self, page: WebSocket, queue: asyncio.Queue[bytes | None]) -> None:
-        """Send what is queued; None stands for a snapshot. Only this task waits for a slow page."""
+        """Send what is queued; None means a snapshot. Only this task waits for a slow page."""
         while True:
             message = await queue.get()
             if message is None:

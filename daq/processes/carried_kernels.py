@@ -1,6 +1,6 @@
 """Folders of compiled kernels that a wheel or an image brings along: whether one fits, and how it is filled.
 
-`jointwatch compile --into FOLDER` fills one. It is used where it stands beside the packages as `jointwatch_kernels`, or
+`jointwatch compile --into FOLDER` fills one. It is used where it lies next to the packages as `jointwatch_kernels`, or
 where the environment variable JOINTWATCH_KERNELS names it. A kernel is loaded from it if the sources, Python, numba and
 the processor are the same as there (jointwatch_numba/compiled.py compares them kernel by kernel); any other is
 compiled here.
@@ -26,7 +26,7 @@ WORDS: Final = {
 def fill(folder: Path, sources: str) -> int:
     """Copy all kernels of this process into the folder; returns how many. Raises OSError. sources: their digest."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MADE_FOR).unlink(missing_ok=True)  # until it is filled it fits nobody
+    (folder / MADE_FOR).unlink(missing_ok=True)  # until it is filled it fits no machine
     count: int = _jit().carry(folder)
     (folder / MADE_FOR).write_text(json.dumps(_here(sources), indent=1) + "\n", encoding="utf-8")
     return count

@@ -70,7 +70,7 @@ def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
 
 
 def _carried(say: Say) -> bool:
-    """Whether a folder of kernels was brought along that fits; says so where one does not."""
+    """Whether there is a folder of ready kernels that fits this machine; one that does not fit is logged."""
     folder = brought_along()
     why = misfit(folder, sources())
     if why:
@@ -120,7 +120,7 @@ def _sources() -> tuple[dict[str, Path], dict[str, str], dict[str, set[str]]]:
 
 
 def keep(roots: Iterable[str]) -> None:
-    """Note that all kernels of these modules are on the disk."""
+    """Mark the kernels of these modules as all on the disk."""
     with contextlib.suppress(OSError):  # without the mark the next start checks again, which takes seconds
         for root in roots:
             mark = _mark(root)
@@ -129,12 +129,12 @@ def keep(roots: Iterable[str]) -> None:
 
 
 def _mark(root: str) -> Path:
-    """The file that shows that a module's kernels are compiled; it lies beside the kernels and is deleted with them."""
+    """The file that shows that a module's kernels are compiled; it lies next to them and is deleted with them."""
     return cache_folder() / f"compiled-{_edition()}-{root}"
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
-    """A text that follows from these sources and takes long to make: made once, then read from a file beside the
+    """A text that follows from these sources and takes long to make: made once, then read from a file next to the
     kernels."""
     file = cache_folder() / f"{name}-{_edition()}"
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -150,7 +150,7 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
 
 
 def cache_folder() -> Path:
-    """The folder of what this user's processes know about compiled kernels, beside these."""
+    """The folder, next to the kernels, of what this user's processes know about them."""
     here = Path(__file__).parent
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(folder, "jointwatch")

@@ -196,7 +196,7 @@ class Service:
                 self._start(process)
 
     def _replace_folder(self) -> None:
-        """Replace a folder that was removed: nobody can connect to its sockets any more, so all processes restart."""
+        """Replace a folder that was removed: its sockets cannot be reached any more, so all processes restart."""
         log.warning("%s was removed, and the sockets in it: every process is restarted", self.runtime)
         self._folder.remove()
         self._folder = RuntimeFolder()

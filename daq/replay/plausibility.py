@@ -77,7 +77,7 @@ def _first(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def facts_of(columns: Columns) -> dict[str, Motion]:
-    """What a table of columns states beside the channels: the axis, and what a torque without a unit is called."""
+    """What a table of columns states besides the channels: the axis, and what a torque without a unit is called."""
     found = {}
     for name, roles in columns.joints.items():
         position, effort = roles.get("position"), roles.get("torque") or roles.get("force")

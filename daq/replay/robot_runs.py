@@ -65,7 +65,7 @@ def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns |
         lacking = [name for name in names if name not in channels]
         fingers = _standing(robot, lacking)
         if fingers and len(fingers) == len(lacking):
-            warnings.append(f"{file}: found no columns of {', '.join(fingers)}: assumed to stand still at zero")
+            warnings.append(f"{file}: found no columns of {', '.join(fingers)}: assumed to rest at zero")
             names = tuple(name for name in names if name not in fingers)
     robot = robot if names == robot.names else robot.selected(names)
     robot = _driven(robot, [channels for _, channels in found])

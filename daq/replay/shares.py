@@ -127,7 +127,7 @@ class Shares(Generic[Result]):
         try:
             source = self._source(counts, played)
             for turn, messages in enumerate(turns(pipeline, source, played, self._speed)):
-                if not self._listened:  # a pipe that is full of what nobody reads would hold the process up
+                if not self._listened:  # a full pipe that is not read would block the process
                     messages = [one for one in messages if one[0].startswith(EVENT)]
                 found = [Heard(turn, places.get(one[0].partition(b"/")[2], len(places)), one) for one in messages]
                 heard += sorted(found, key=lambda one: one.joint)

@@ -43,7 +43,7 @@ class Sender:
     """A driver's end. It never waits: what the core cannot take is lost, and the sequence shows how much."""
 
     def __init__(self, endpoint: str, driver: str, awaited: Awaited | None = None) -> None:
-        """awaited: until when readings may be kept; left out: not at all."""
+        """awaited: until when readings may be kept; left out: they are not kept."""
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
         self._socket.setsockopt(zmq.SNDHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 100)
@@ -136,7 +136,7 @@ class Ledger:
         except (ValueError, msgpack.UnpackException) as error:
             self._damaged = True
             log.warning(
-                "%s: %s: what was lost before this core's start is unknown, and losses are counted from here on",
+                "%s: %s: what was lost before this core's start is unknown, and losses are counted from now on",
                 path, error,
             )  # fmt: skip
         self._kept = b""

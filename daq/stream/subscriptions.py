@@ -1,8 +1,9 @@
 """Serves new subscribers: checks their key, sends them the last values, counts who was refused.
 
-This is a thread beside the native forwarder. A subscription reaches it as a message from downstream, and what it sends
-goes to the subscribers like any other update. ZeroMQ cannot address one of many subscribers, so the last values go to
-everyone who subscribed to these topics; ``seq`` shows the others that they have them already.
+This is a thread that runs in parallel with the native forwarder. A subscription reaches it as a message from
+downstream, and what it sends goes to the subscribers like any other update. ZeroMQ cannot address one of many
+subscribers, so the last values go to everyone who subscribed to these topics; ``seq`` shows the others that they have
+them already.
 """
 
 import contextlib

@@ -33,12 +33,12 @@ class Batch(NamedTuple):
     epoch: int  # ns from CLOCK_MONOTONIC to Unix time
     watched: int  # monotonic ns at which silence was checked
     clock: Sequence[int]  # monotonic ns, every answer of the clock to the pipeline
-    refits: Sequence[int]  # numbers of results, of looks too, that counted from here on: daq.core.replayable_executor
-    baseline: Mapping[str, Any] | None  # the baselines that held from here on, where they changed
+    refits: Sequence[int]  # numbers of results, of looks too, that counted from now on: daq.core.replayable_executor
+    baseline: Mapping[str, Any] | None  # the baselines that held from now on, where they changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it continued from, at the core's start
     late: bool = False  # whether the core was behind, and made only the last of several updates of a joint
     seen: Mapping[str, float] | None = None  # joint → Unix s at which a person acknowledged what has changed of it
-    worn: Mapping[str, Any] | None = None  # joint → what the history says of its wear from here on
+    worn: Mapping[str, Any] | None = None  # joint → what the history says of its wear from now on
 
 
 @dataclass(slots=True)

@@ -33,36 +33,36 @@ INTERNAL: Final = ("status/", "samples/", "channels/", "recorder/", "gateway/")
 
 # every kind of event, and what it means
 EVENTS: Final = {
-    "started": "the starting procedure has ended: every value counts from here on",
-    "alarm": "the residual left what it was at the start: something has changed",
+    "started": "the starting procedure has ended: every value may be used from now on",
+    "alarm": "the residual has grown beyond what it was at the start: something has changed",
     "resumed": "the core has restarted and continues with the values from before",
-    "transient": "values from before the change stand until it is understood",
+    "transient": "values from before the change are reported until its cause is found",
     "refit_started": "the nonlinear parameters are searched anew",
-    "refit_accepted": "the search's result counts from here on",
+    "refit_accepted": "the search's result is used from now on",
     "refit": "by how much it moved the nonlinear parameters",
-    "refit_rejected": "the search's result does not count",
-    "law": "another friction law explains the motion better and is used from here on",
-    "standstill": "below which speed the joint counts as at rest has been found from its motion",
-    "bandwidth": "how much of the motion a wide kernel lets through: if less than half, set half_width",
-    "mistake": "the channels look as if a person had made a mistake: which, and what to do",
-    "kernel": "the steps of an encoder asked for a wider kernel: the joint is learnt anew under it",
+    "refit_rejected": "the search's result is not used",
+    "law": "another friction law explains the motion better and is used from now on",
+    "standstill": "the standstill speed, below which the joint counts as at rest, was found from its motion",
+    "bandwidth": "how much of the motion a wide smoothing kernel lets pass: if less than half, set half_width",
+    "mistake": "the channels suggest a mistake in the configuration: which one, and what to do",
+    "kernel": "the steps of an encoder need a wider smoothing kernel: the joint is learnt anew with it",
     "gradual": "a parameter goes on changing slowly: its values follow, and their deviations contain the delay",
     "scaled": "all parameters have changed by one factor: the torque constant, or its sensor",
-    "sharpened": "the nonlinear parameters hold, and are more certain now",
-    "drift": "a parameter has left its limits around the baseline, or the friction's shape moves",
+    "sharpened": "the nonlinear parameters are confirmed, and are more certain now",
+    "drift": "a parameter has left its limits around the baseline, or the shape of the friction curve changes",
     "fault": "the values must not be used: no data, or an estimate that had to start again",
-    "recovered": "what was wrong is over: new values after an alarm, data again, or within the limits again",
-    "held": "the joint stands still: the values stay",
+    "recovered": "a problem is over: new values after an alarm, data again, or values within the limits again",
+    "held": "the joint stands still: the values do not change",
     "moving": "the joint moves again",
-    "baseline": "what drift is measured against from here on",
-    "contact": "torque of some joints that the model of all of them does not explain: a contact, or something changed",
-    "compensation": "what was learnt of a joint's residual is used from here on, or no longer",
+    "baseline": "the baseline with which values are compared from now on",
+    "contact": "the model does not explain the torque of some joints: a contact, or something has changed",
+    "compensation": "what was learnt about a joint's residual is used from now on, or no longer",
     "payload": "the robot carries a body that its model does not know, or has put it down",
     "tool": "what the robot carries differs from the tool configured in its controller, or no longer does",
-    "friction": "the friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed",
-    "lost_motion_known": "a first window of rows says how much the gear gives between loads of either side",
+    "friction": "the friction of a joint in the whole robot's model, or that a mechanism's drive feels, has changed",
+    "lost_motion_known": "the lost motion of the gear, from a first window of rows with loads in both directions",
     "lost_motion_grown": "the gear's lost motion has grown beyond what it was at first: wear",
-    "clearance_known": "a first window of places says how much room the pin has in its bearing",
+    "clearance_known": "the clearance of the pin in its bearing, from a first window of positions",
     "clearance_grown": "the bearing's clearance has grown beyond what it was at first: wear",
 }
 
@@ -189,7 +189,7 @@ class Publication:
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def wear(self, wear: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`wear/<joint>`: dry wear beside heat and load, and the time to its limit, see daq.state.history.wear."""
+        """`wear/<joint>`: dry wear, corrected for heat and load, and the time to its limit (daq.state.history.wear)."""
         return f"wear/{self.joint}".encode(), msgpack.packb(self.head("wear", timestamp) | wear)
 
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:

@@ -77,7 +77,7 @@ def met(burst: Burst, now: int, whole: bool) -> int:
 
 @inline
 def missed(burst: Burst) -> None:
-    """Call where a foreseen burst did not come at all."""
+    """Call where a foreseen burst did not come."""
     burst.grace, burst.foreseen = min(burst.grace + LONGER, REST), False
 
 

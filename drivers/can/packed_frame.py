@@ -1,6 +1,6 @@
 """A frame as python-can puts it into a datagram: a msgpack map of its attributes, read without Python.
 
-Any order of the keys, any other keys beside them (https://github.com/msgpack/msgpack/blob/master/spec.md).
+Any order of the keys, any other keys besides them (https://github.com/msgpack/msgpack/blob/master/spec.md).
 """
 
 from typing import Final

@@ -20,7 +20,7 @@ def enlarge(sock: socket.socket, name: str) -> int:
             break
     room = sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
     frames = room // PER_FRAME
-    if room < 2 * ROOM:  # the kernel doubles what it is asked for
+    if room < 2 * ROOM:  # the kernel doubles the size it is given
         log.warning(
             "%s: room for %d frames only (net.core.rmem_max is small): `sudo cp deploy/99-jointwatch-can.conf "
             "/etc/sysctl.d && sudo sysctl --system`",

@@ -1,4 +1,4 @@
-"""Tells who waits for a long recording how many bytes of it were read; nobody listens unless `observed` says so."""
+"""Reports how many bytes of a long recording were read to a listener that `observed` sets; by default there is none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

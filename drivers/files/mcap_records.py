@@ -32,7 +32,7 @@ DATA_END: Final = HEAD.size + CHECKSUM  # bytes
 OWN: Final = 0x80  # opcodes from here on are free for applications
 LONGEST: Final = 1 << 32  # bytes of a record that is believed
 LIVE: Final = 1.0  # s since the last write in which a file without an end is taken to be in the middle of the next …
-STALLED: Final = 0.25  # s for which that write may stand still, as where its process waits for a core or the disk
+STALLED: Final = 0.25  # s for which that write may pause, as where its process waits for a core or the disk
 LOOK_EVERY: Final = 0.005  # s
 PARSERS: Final[Mapping[int, Callable[[ReadDataStream], McapRecord]]] = {
     Opcode.ATTACHMENT: Attachment.read,

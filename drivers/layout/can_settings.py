@@ -99,6 +99,6 @@ def _node(layout: AnyLayout) -> str:
 
 
 def beside(path: Path | None, info: ValidationInfo) -> Path | None:
-    """A path as it stands in the configuration, relative to its folder."""
+    """A path of the configuration, relative to the configuration's folder."""
     folder = (info.context or {}).get("folder")
     return path if path is None or folder is None else Path(folder) / path

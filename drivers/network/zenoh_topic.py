@@ -63,7 +63,7 @@ class ZenohTopic:
     """A topic, open for reading: messages as bytes.
 
     `counts`: lost (gaps in numbers), stale (came twice or after a later one: dropped), refused (no room in the
-    queue), unnumbered (no number beside the message, so that no gap is seen).
+    queue), unnumbered (messages carry no number, so that no gap is seen).
     """
 
     def __init__(self, router: str, file: str, domain: int, topic: str, kind: str) -> None:

@@ -38,7 +38,7 @@ CAUSES: Final = tuple(one.name for one in DeframingTotals.fields())
 
 
 class CompiledFraming(Layout):
-    """How packets stand in the stream, and where the search for them is."""
+    """How packets are framed in the stream, and where the search for them is."""
 
     kind: int  # how packets are separated
     delimiter: int  # the byte behind a packet
@@ -125,7 +125,7 @@ def _unstuff(text, start, end, kind, packet):  # type: ignore[no-untyped-def]
             if place < end:
                 packet[size] = 0
                 size += 1
-        return size  # a code 0xFF cannot stand in 254 bytes
+        return size  # a code 0xFF cannot be in 254 bytes
     escape = 0xDB if kind == _SLIP else 0x7D
     while place < end:
         byte = np.int64(text[place])

@@ -7,7 +7,7 @@ On the wire, so that the other end can be written from this::
 COBS: consistent overhead byte stuffing (Cheshire and Baker 1999), so that 0x00 occurs only as delimiter; any number of
 delimiters may stand between packets. CRC: CRC-16/CCITT-FALSE (polynomial 0x1021, initial value 0xFFFF, not reflected,
 no final xor; the CRC of "123456789" is 0x29B1) over id, sequence and fields. The sequence counts the packets of one id,
-modulo 65536; it is delivered as the signal "PACKET.sequence". Fields stand in the table's order without padding.
+modulo 65536; it is delivered as the signal "PACKET.sequence". Fields are in the table's order without padding.
 
 Devices that speak otherwise are described by `Framing`: SLIP (RFC 1055) or HDLC-like (RFC 1662) escapes between
 delimiters, or packets of fixed length between known first and last bytes; with or without id, sequence and checksum.
@@ -27,7 +27,7 @@ from drivers.units import QuantitySettings, Scale
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
 DELIMITERS: Final = {"cobs": 0x00, "slip": 0xC0, "hdlc": 0x7E}
 _SEQUENCES: Final = {"none": 0, "u8": 1, "u16": 2}
-_MOST_FIELDS: Final = LIMIT - 5  # id, sequence and CRC beside them
+_MOST_FIELDS: Final = LIMIT - 5  # id, sequence and CRC come on top
 _TYPES: Final = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q"} | {
     "f16": "e",
     "f32": "f",
@@ -39,7 +39,7 @@ Byte = Annotated[int, Field(ge=0, le=255)]
 
 
 class Framing(StrictSettings):
-    """How packets stand in the stream: [start] [id] [sequence] fields [checksum] [end], or stuffed and delimited."""
+    """Framing of packets in the stream: [start] [id] [sequence] fields [checksum] [end], or stuffed and delimited."""
 
     kind: Literal["cobs", "slip", "hdlc", "fixed"] = "cobs"
     start: tuple[Byte, ...] = Field(default=(), max_length=8, description="fixed: bytes that every packet begins with")

@@ -25,7 +25,7 @@ class SerialPortSettings(DriverSettings):
     port: str = Field(min_length=1, description="device, best by its lasting name under /dev/serial/by-id")
     baudrate: int = Field(default=115200, gt=0, description="bit/s")
     packets: tuple[PacketSettings, ...] = Field(min_length=1)
-    framing: Framing = Field(default=COBS, description="how packets stand in the stream, where it is not ours")
+    framing: Framing = Field(default=COBS, description="how packets are framed in the stream, where not by ours")
     _layout: FrameLayout = PrivateAttr()
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 With `poll = true` the driver is the bus's only master, and asks itself: it sends reads (drivers/serial/servo_poll.py).
 
-An answer does not say which registers it holds: that stands in the request before it. So the tap must hear both
+An answer does not say which registers it holds: the request before it does. So the tap must hear both
 directions of the half-duplex line (its own transmit pin not connected). All answers to one request carry the time at
 which that request arrived, since servos sample when they are asked.
 """
@@ -47,7 +47,7 @@ class ServoBusSettings(DriverSettings):
         "device_errors": Loss("answers in which the servo reports an error", "its hardware error status says which"),
     }
     example: ClassVar[str] = """\
-# A bus of Dynamixel or Feetech servos, tapped beside its master (transmit pin not connected): nothing is sent.
+# A bus of Dynamixel or Feetech servos, tapped while its master runs it (transmit pin not connected): nothing is sent.
 [drivers.servos]
 kind = "servo_bus"
 port = "/dev/serial/by-id/usb-FTDI_…"

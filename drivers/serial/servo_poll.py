@@ -18,8 +18,8 @@ PATIENCE: Final = 0.02  # s more for an answer: a USB adapter's latency timer is
 LATE_ECHOES: Final = 8  # requests whose echo may still come: a busy adapter or machine hands them over later
 WITHOUT_ECHO: Final = 3  # answered requests without any echo, after which the line is taken as one that has none
 BITS: Final = 10  # on the line for each byte, start and stop bit included
-_OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer beside its data
-_FAST_HEAD, _FAST_OVERHEAD = 8, 4  # bytes before the answers to a fast read, and of each beside its data
+_OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer in addition to its data
+_FAST_HEAD, _FAST_OVERHEAD = 8, 4  # bytes before the answers to a fast read, and in each in addition to its data
 
 
 class ReadRequest(NamedTuple):

@@ -68,7 +68,7 @@ SEARCHED_ROWS: Final = 5000
 #: delays, argued: Points of the grid of delays: 2 ms apart for the usual range, closer than the correlation length of
 #: motion.
 SEARCHED_DELAYS: Final = 101
-#: steps, argued: Gauss-Newton steps at most; it converges in fewer than ten or not at all.
+#: steps, argued: Gauss-Newton steps at most; it converges in fewer than ten or never.
 STEPS: Final = 30
 #: s, argued: The longest delay that is searched unless the caller says otherwise; a bus and a filter delay less.
 LONGEST: Final = 0.1

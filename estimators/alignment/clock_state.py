@@ -57,7 +57,7 @@ class ClockState(Layout):
     frames: int  # since the clock was set anew
     index: int  # number of its sample
     counter: int  # its counter; -1: it came without
-    backwards: int  # counter of a frame behind it that was refused; -1: none was
+    backwards: int  # counter of a frame after it that was refused; -1: none was
     instant: float  # ns, when it was sampled
     arrival: float  # ns
     lateness: float  # ns, of its arrival after its instant

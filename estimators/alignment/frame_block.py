@@ -30,7 +30,7 @@ class FrameBlock(Layout):
 
 
 def frame_block(period: float, channels: int, watched: bool) -> FrameBlock:
-    """A block for frames that come every `period` ns (0: when they like, then nobody looks); watched: with room."""
+    """A block for frames that come every `period` ns (0: at any time, and no validator looks); watched: with room."""
     frames = max(2 * FEWEST, round(FASTEST * SPAN * 1e9 / period)) if watched and period > 0.0 else 0
     return FrameBlock(
         arrivals=np.zeros(frames, np.int64),

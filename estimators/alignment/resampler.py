@@ -162,7 +162,7 @@ class Resampler:
             if consumed == len(times) and count < self.room:
                 break
             parts.append(part)
-            for stream in self.aligner.streams:  # here nobody looks at frames
+            for stream in self.aligner.streams:  # no validator looks at frames here
                 stream.block.count = 0
             consumed, count = _absorb(times, values, columns, consumed, self.aligner)
         if not parts:
@@ -241,7 +241,7 @@ def _show(counter: int, seen: int, stream: Stream, aligner: AlignerState) -> Non
     """Keep a complete frame for the validators."""
     block = stream.block
     at = block.count
-    if at == len(block.arrivals):  # nobody looks, or two streams were full at once
+    if at == len(block.arrivals):  # no validator looks, or two streams were full at once
         return
     block.arrivals[at], block.counters[at] = stream.stamp, counter
     for column in range(len(stream.channels)):

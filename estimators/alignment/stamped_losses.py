@@ -2,7 +2,7 @@
 
 A device may sample unevenly and stamp truly: a stall, then several frames at once. With x the device time in periods, a
 frame belongs to the tick nearest to x (less where the line through them is, clock_rate.even; exactly to x for a block
-behind a stall, and always once one has been caught up). A tick without a frame is missing, a frame whose tick has one
+after a stall, and always once one has been caught up). A tick without a frame is missing, a frame whose tick has one
 already is more than was expected; let a be the count of the former less that of the latter. A stall that is caught up
 raises a, and lowers it again; a loss raises it for good. So what is lost is what the least a of a block of frames has
 risen by. Where no stall has been caught up in that time, a loss is counted when CALM frames have followed in time.
@@ -41,7 +41,7 @@ def ticks_between(steps: float, clock: ClockState) -> int:
 
 @inline
 def place_on_grid(steps: float, whole: int, clock: ClockState) -> None:
-    """Where a frame stands among even ones: exactly behind a stall, else by the line through all (clock_rate.even)."""
+    """Where a frame stands among even ones: exactly after a stall, else by the line through all (clock_rate.even)."""
     if _exactly(clock):
         clock.behind += steps - whole * (1.0 + clock.pace)
         clock.off = clock.behind
@@ -51,7 +51,7 @@ def place_on_grid(steps: float, whole: int, clock: ClockState) -> None:
 
 @inline
 def _exactly(clock: ClockState) -> bool:
-    """Whether frames are placed exactly by their stamps: behind a stall, and always where one has been caught up."""
+    """Whether frames are placed exactly by their stamps: after a stall, and always where one has been caught up."""
     return clock.watched > 0 or clock.stalls
 
 

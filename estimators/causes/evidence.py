@@ -63,7 +63,7 @@ class EvidencePart:
         for column, deviation in daily:
             along = self._Q.T @ column
             covariance += deviation**2 * np.outer(along, along)
-        self._variances, turned = np.linalg.eigh(covariance)  # what a fault may add beside is the same in any direction
+        self._variances, turned = np.linalg.eigh(covariance)  # what a fault may add is the same in any direction
         self._Q = self._Q @ turned
         self._z = turned.T @ z
         self._rest = float(residual @ residual - z @ z) / self._n

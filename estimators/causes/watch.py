@@ -59,7 +59,7 @@ class CauseWatch:
         self.begin_reference()
 
     def begin_reference(self) -> None:
-        """Another reference: what comes from here on is healthy."""
+        """Another reference: what comes from now on is healthy."""
         self.healthy: HealthyJoint | None = None
         self.diagnosis: Diagnosis | None = None
         self._rows = deque[SignatureRows]()

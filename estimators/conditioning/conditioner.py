@@ -119,7 +119,7 @@ class Conditioner:
         )
         self.nothing = self.former.formed.rows.part(0, 0)
 
-    def coarse(self, channel: int, step: float) -> None:
+    def set_encoder_step(self, channel: int, step: float) -> None:
         """The readings of a channel have steps (rad, m): rows say from now on how white they are."""
         self.former.steps[self.former.joints == channel] = step
         self.former.beats[:] = rounding.beats(self.taps)

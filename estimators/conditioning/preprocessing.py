@@ -52,13 +52,13 @@ class Preprocessing(Layout):
     work: Annotated[Matrix, "chunk", "channels"]  # samples on their way
     times: Annotated[Integers, "chunk"]  # ns, of samples that have left the spikes, …
     values: Annotated[Matrix, "chunk", "channels"]  # … up to `passed`
-    wide: Annotated[Matrix, "chunk", "springs_too"]  # the same beside their springs, where there are some
+    wide: Annotated[Matrix, "chunk", "springs_too"]  # the same and their springs, where there are some
     own: int  # channels that the model has
     effort: int  # channel of the torque (force)
     saturation: float  # N·m (N) from which it is not believed; infinite: none
     passed: int = 0  # of them, in this pass
     clipped: int = 0  # samples at saturation so far
-    stop: int = DONE  # what is to be decided behind the last sample
+    stop: int = DONE  # what is to be decided after the last sample
 
 
 class Preprocessor:
@@ -109,8 +109,8 @@ class Preprocessor:
             saturation=clipped_from(saturation),
         )
 
-    def follow(self) -> None:
-        """The follower gets the samples that have passed in the last pass."""
+    def feed_follower(self) -> None:
+        """Give the follower the samples that have gone through in the last pass."""
         if self.follower is not None and (passed := self.state.passed):
             self.follower(self.state.times[:passed].copy(), self.state.values[:passed].copy())
 

@@ -15,11 +15,11 @@ from estimators.quantities import Floats
 
 #: steps, argued: Smallest steps of a position, beyond which it does not stand from one row to the next.
 MUCH: Final = 8.0
-#: rows, argued: Times that a row is sent once more at most; what stands for longer may stand.
+#: rows, argued: How often a row is repeated at most; a joint whose values stay equal for longer may be at rest.
 LONGEST: Final = 4
 #: rows, argued: Rows on either side of a repeat, whose mean step is the usual one.
 AROUND: Final = 8
-#: steps, argued: Usual steps, half way from one to two: two are behind a row that came late, or too soon.
+#: steps, argued: Usual steps, half way from one to two: two follow a row that came late, or too soon.
 LONGER: Final = 1.5
 #: 1, argued: Repeats that show two clocks at least: one or two may be of any cause.
 FEWEST: Final = 3

@@ -45,7 +45,7 @@ RISE: Final = 2.0
 #: 1, argued: Growth of the usual second difference with each wild sample; where more than one in a hundred is wild, the
 #: channel is like that.
 YIELD: Final = 1.1
-#: samples, argued: Of the first samples the least second difference counts, since wild ones may be among them.
+#: samples, argued: For the first samples the least second difference is taken, since wild ones may be among them.
 FEW: Final = 8
 #: samples, argued: Samples not at rest from which the usual second difference is known.
 KNOWN: Final = 64

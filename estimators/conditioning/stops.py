@@ -1,4 +1,4 @@
-"""Prandtl–Ishlinskii stops: springs that follow a position and slip, each a channel beside those that are measured.
+"""Prandtl–Ishlinskii stops: springs that follow a position and slip. Each is one more channel.
 
     s_i[k] = clip(s_i[k−1] + (q[k] − q[k−1])/r_i, −1, 1)
 

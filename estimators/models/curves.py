@@ -1,7 +1,7 @@
 """A joint's curves: its friction over velocity and its spring's torque over twist, as points and as laws.
 
 A point is what the rest of the equation of motion leaves over: y − Φ_other θ_other, so model and measurement meet in
-one picture. Of a friction law only the columns that depend on velocity and on nothing else belong to its curve; parts
+one picture. Only those columns of a friction law that depend on velocity alone belong to its curve; parts
 that follow position or load are taken off the points with the rest.
 """
 

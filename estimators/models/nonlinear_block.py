@@ -35,7 +35,7 @@ class NonlinearBlock:
         self.moving = np.array(place.columns, np.int64)[self.own]  # of phi
         others = [column for column in range(len(model.parameters)) if column not in self.moving]
         self.fixed = np.array(others, np.int64)
-        self.rest = np.array([c for c in others if c not in place.columns], np.int64)  # not friction at all
+        self.rest = np.array([c for c in others if c not in place.columns], np.int64)  # not part of the friction
         self.model = RefitModel(tuple(model.parameters[c] for c in others), place.law, place.axis)
         self.log = np.array([parameter.low > 0.0 for parameter in self.nonlinear])
         self._range = np.array([parameter.high - parameter.low for parameter in self.nonlinear])

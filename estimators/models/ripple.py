@@ -1,4 +1,4 @@
-"""Torque that repeats with the angle, beside any friction law: τ = Σ_i a_i·sin(n_i q) + b_i·cos(n_i q).
+"""Torque that repeats with the angle, added to any friction law: τ = Σ_i a_i·sin(n_i q) + b_i·cos(n_i q).
 
 n_i: cycles a turn (rad/m on a slide): 2 for a shaft that is not straight, the number of pole pairs and of slots for a
 motor's cogging, the teeth for a gear's. Reference: Otten, de Vries, van Amerongen, Rankers, Gaal, "Linear motor motion

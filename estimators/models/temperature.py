@@ -1,4 +1,4 @@
-"""Friction that changes with temperature, beside any law, with a channel T in °C:
+"""Friction that changes with temperature, for any law, with a channel T in °C:
 
     τ = c_T·(T − T₀)·sign q̇ + b_T·T_V·(1 − exp(−(T − T₀)/T_V))·q̇
 

@@ -1,7 +1,7 @@
 """Least squares by direction: what rows identify of θ, how certain, and what of a difference is more than noise.
 
 Directions are the eigenvectors u of Gs = L⁻¹GL⁻¹ = U g Uᵀ, L = √diag G, for products G = Σ φφᵀ: so they do not depend
-on units. A direction is identifiable where g is more than rounding of float64 sums. Of a difference x of two estimates
+on units. A direction is identifiable where g is more than rounding of float64 sums. For a difference x of two estimates
 and the covariance that noise alone would give it, in the same units = V λ Vᵀ, what is more than noise is V cut(Vᵀx),
 with cut(e) = sign(e)·√max(e² − λ, 0): of each direction, for along a weak one every parameter differs.
 """

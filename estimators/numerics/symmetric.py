@@ -1,6 +1,6 @@
 """Eigenvalues and products of small matrices, inside kernels: Jacobi's rotations, cyclic.
 
-Each rotation makes one entry beside the diagonal zero; the diagonal tends to the eigenvalues quadratically (Golub & Van
+Each rotation makes one off-diagonal entry zero; the diagonal tends to the eigenvalues quadratically (Golub & Van
 Loan, Matrix Computations, 8.5).
 """
 
@@ -12,7 +12,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
 SWEEPS: Final = 30  # seldom more than 8
-NOTHING: Final = 1e-30  # of the squares on the diagonal: what is left beside it
+NOTHING: Final = 1e-30  # of the squares on the diagonal: the largest sum of squares off it at the end
 
 
 @inline

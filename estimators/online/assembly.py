@@ -72,8 +72,9 @@ def linear(
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True, keeps=True)
     fit = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap, hidden=hidden)
     begin = LinearStart(
-        tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
-    )
+        tuple(parameters), learner, validity, motion, loop.block, gate, fit.weigh_rounding, tempered,
+        fit.reduce_step_noise, overlap,
+    )  # fmt: skip
     recall, gradual = Recall(learner, fit.state), GradualChange(learner)
     parts = (tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, PlainMonitor(), fit)
     return Phases(Parts(*parts, recall=recall, gradual=gradual))

@@ -1,7 +1,7 @@
-"""What an alarm begins, and what ends it: decisions of the monitor are carried out here, and nowhere else.
+"""Handles alarms and changes: the decisions of the monitor are carried out here, and nowhere else.
 
-An alarm, a window of rows that the monitor requests, a refit that has ended, a change that goes on gradually: each of
-them leads to new values, back to those from before, or to a search of η, and is reported as an event. phases.py says
+An alarm, a window of rows that the monitor requests, a refit that has ended, or a gradual change leads to new values,
+back to those from before, or to a search of η, and is reported as an event. phases.py says
 when each of them is looked at.
 """
 
@@ -36,24 +36,24 @@ from estimators.window.motion_period import motion_period
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.relearning import ExaminedWindow
 
-#: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
+#: s, argued: Motion after an alarm within which one factor for all torques is looked for (decision 012, point 8).
 ASKED: Final = 30.0
-OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
+OWN: Final = "; nothing has changed: the usual residual of the joint raised the alarm, and its limit is higher now"
 
 
 @dataclass(slots=True)
 class PhasesState:
-    """What the phases of an estimator, and the handling of its changes, remember beyond a restart of the program."""
+    """State of the phases and of the handling of changes that outlives a restart of the program."""
 
     VERSION: ClassVar[int] = 2
 
     wanted: NDArray[np.bool_]  # (parameters,) values that were certain when the last alarm came, and must be so again
     before: Floats  # (2, parameters) values and deviations from before that alarm
-    asking: bool = False  # whether it is still to be found out if all values have changed by one factor since then
+    asking: bool = False  # whether it is still open if all values have changed by one factor since then
     spectrum: Spectrum = UNKNOWN  # identifiable directions of the window that θ was learnt from last
     phase: Phase = Phase.WAITING
-    restarts: int = 0  # how often everything was forgotten because of a fault
-    changed: int = 0  # ns, when the change began that the last alarm is about
+    restarts: int = 0  # number of new starts because of a fault
+    changed: int = 0  # ns, onset of the change that raised the last alarm
 
 
 class ChangeHandling:
@@ -64,7 +64,7 @@ class ChangeHandling:
         self.parts, self.state = parts, state
 
     def restore_known(self) -> bool:
-        """Go back to the values from before the last alarm if they explain the motion again; returns whether so."""
+        """Restore the values from before the last alarm if they explain the motion again; returns whether they do."""
         parts, now = self.parts, self.parts.history.total
         usable = parts.recall is not None and self.state.phase in (Phase.NORMAL, Phase.TRANSIENT)
         if parts.recall is None or not usable or not parts.recall.holds(parts.fit.state.sums, parts.fit.block, now):
@@ -72,9 +72,9 @@ class ChangeHandling:
         parts.recall.restore()
         self.state.asking = False
         parts.fit.begin(now, keep_identified=True)
-        parts.validity.state.good = parts.recall.state.trusted  # what was trusted is lost at twice the limit, as always
+        parts.validity.state.good = parts.recall.state.trusted  # as always, values lose their trust at twice the limit
         parts.validity.judge(parts.learner)
-        self._recover("what was known before explains the motion again: it has passed")
+        self._recover("the values from before explain the motion again: the change is over")
         return True
 
     def routine(self) -> None:
@@ -90,7 +90,7 @@ class ChangeHandling:
             self.consult(asked, moment)
 
     def begin_transient(self) -> None:
-        """Take an alarm: the values from before it are published until the monitor decides."""
+        """Begin the transient phase: the values from before the alarm are published until the monitor decides."""
         parts, state = self.parts, self.parts.learner.rls.state
         ago = state.since + state.onset
         window = parts.history.instants.span(ago)
@@ -103,27 +103,29 @@ class ChangeHandling:
             if parts.gradual is not None:
                 parts.gradual.alarmed(now, self.state.changed, anew)
             parts.fit.consider_anew(parts.learner)
-        # it may be of what was never identifiable, which is no change
+        # its cause may be a parameter that was never identifiable, which is no change
         unidentified = parts.nonlinear is None and (
             parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN
         )
         parts.motion.state.count = 0
         parts.fit.begin(parts.history.total, keep_identified=unidentified)
-        parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
+        parts.log.add_event(
+            "alarm", "the residual has changed: learning anew, the last good values are reported", window
+        )
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.state.wanted))
         if unidentified:
             self.state.asking = False
         elif parts.nonlinear is None:
-            parts.learner.doubt()
-            # rounding is little of the residual that there is now: by weights of a smaller one nothing would be learnt
-            parts.fit.roughen(parts.learner, parts.log.state.time)
+            parts.learner.discount_past()
+            # the residual is large now, rounding is a small part of it: with the old weights nothing would be learnt
+            parts.fit.weigh_rounding(parts.learner, parts.log.state.time)
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
     def follow(self, gradual: GradualChange) -> None:
         """Follow a change that goes on gradually.
 
-        From its report on, earlier rows are of other values, so the sums of the fit begin anew each time.
+        Once it is reported, earlier rows belong to other values, so the sums of the fit begin anew each time.
         """
         parts, now = self.parts, self.parts.history.total
         if gradual.follow(now, parts.fit.block, parts.motion.needed):
@@ -133,7 +135,7 @@ class ChangeHandling:
         gradual.widen(parts.fit.block)
         if gradual.state.reported and not gradual.state.going:
             gradual.state.reported = False
-            parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
+            parts.log.add_event("recovered", "what changed gradually changes no longer", self._since(gradual))
 
     def _still_changes(self, own: bool) -> bool:
         """Whether the new values show that the change before them still goes on.
@@ -212,7 +214,7 @@ class ChangeHandling:
         log = self.parts.log
         self.state.phase = Phase.NORMAL
         self.parts.loop.accept()
-        log.say(kind, text, window or (self.state.changed, log.state.time))
+        log.add_event(kind, text, window or (self.state.changed, log.state.time))
 
     def ask_for_one_cause(self) -> None:
         """Report if all parameters have changed by one factor since the alarm: then the torque's scale has changed.
@@ -225,7 +227,7 @@ class ChangeHandling:
         values, deviations = parts.learner.rls.theta, parts.learner.state.deviations
         if factor := one_factor(state.before[0], state.before[1], values, deviations, which):
             state.asking = False
-            parts.log.say("scaled", str(factor), (state.changed, parts.log.state.time))
+            parts.log.add_event("scaled", str(factor), (state.changed, parts.log.state.time))
 
     def settle_refits(self) -> EndedRefit | None:
         """Accept or reject the refits that have ended; returns one that a start asked for, which judges it itself."""

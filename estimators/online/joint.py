@@ -148,7 +148,7 @@ class JointEstimator:
     def answer(self, before: int) -> None:
         """Handle the stop of a pass, except an update; before: number of the sample at which that pass began."""
         state, stop = self.state, self.state.stop
-        self.preprocessor.follow()
+        self.preprocessor.feed_follower()
         if self._look.open and state.next > before:
             self._look.gather(state.ticks[before : state.next], state.samples[before : state.next])
         if self._look.pending is not None:
@@ -168,7 +168,7 @@ class JointEstimator:
             for channel, steps in self.preprocessor.found():
                 self._take_steps(channel, steps)
             self._decide_look()
-            self.phases.ready()
+            self.phases.put_in_force()
 
     def step_of(self, channel: int) -> float:
         """The step of a channel's encoder, SI; 0 where none is known."""
@@ -205,7 +205,7 @@ class JointEstimator:
         self._widen(wanted)
         text = f"steps of {steps.step:.2g} in {self.channels[channel]}: half_width = {wanted:.2g} s, was {now:.2g}"
         self.phases.parts.log.state.time = steps.since
-        self.phases.parts.log.say("kernel", text)
+        self.phases.parts.log.add_event("kernel", text)
 
     def _widen(self, half_width: float) -> None:
         """Begin anew with a wider kernel (half width, s)."""
@@ -224,19 +224,19 @@ class JointEstimator:
         """Tell the parts what the steps of an encoder do under the present kernel, or what those of the torque may."""
         if channel == self.preprocessor.state.effort:
             if len(self._model.outputs) == 1:
-                self.phases.parts.fit.cut(0.5 * steps.step)
+                self.phases.parts.fit.set_torque_step(0.5 * steps.step)
             return
         taps, period = self.conditioner.taps, self.conditioner.period
-        self.conditioner.coarse(channel, steps.step)
+        self.conditioner.set_encoder_step(channel, steps.step)
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
         wanted, reading = half_width(steps.step, period), self._reading(channel)
-        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, reading))
+        self.phases.parts.fit.set_encoder_steps(Steps(steps.step, steps.since, wanted, noise, own, reading))
         if (nonlinear := self.phases.parts.nonlinear) is not None:
             nonlinear.eta.encoder_grids[channel] = EncoderGrid(
                 steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period
             )
         if self._standstill is not None and channel == self._model.joints[0]:
-            self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
+            self._standstill.set_encoder_step(steps.since, one_step(taps, period, steps.step))
 
     def _reading(self, channel: int) -> EncoderReading | None:
         """How a row follows from the readings of an encoder; None for more than one joint or output."""
@@ -252,12 +252,13 @@ class JointEstimator:
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it does no harm
             self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
-    def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
+    def estimate(self, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
         """The estimate as of the last row. Learns nothing.
 
-        figured: where a pass has just written the figures: whether all are certain, and whether the joint rests.
+        certain_resting: where a pass has just written the figures: whether all are certain, and whether the joint
+        rests.
         """
-        estimate = self.phases.estimate(figured)
+        estimate = self.phases.estimate(certain_resting)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         if early and (few := self.conditioner.few) is not None:
             moves = not self.phases.parts.gate.resting  # then it is not motion that is waited for
@@ -267,7 +268,7 @@ class JointEstimator:
         if self._bandwidth_checks:
             too_fast = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *too_fast))
-        wild = self.preprocessor.range.faults if figured is None else self.preprocessor.range.faults_reported
+        wild = self.preprocessor.range.faults if certain_resting is None else self.preprocessor.range.faults_reported
         faults = (watch.faults if early else watch.certain) + wild + self._faults + self._look.reasons
         if not faults:
             return estimate
@@ -281,7 +282,7 @@ class JointEstimator:
         To be called after a pass has stopped for an update, for which it has written the figures.
         """
         state, report = self.phases.state, self.phases.report
-        if not self._usual or self.preprocessor.range.faults_reported:
+        if not self._normal_without_doubts or self.preprocessor.range.faults_reported:
             return None
         reasons: tuple[Reason, ...] = ()
         if not self.state.certain or report.doubted:
@@ -291,16 +292,16 @@ class JointEstimator:
         changes = self.phases.parts.validity.state.changes
         return UpdateWords(state.phase, self.state.resting, state.spectrum, changes, reasons)
 
-    def would_say_again(self, words: UpdateWords) -> bool:
+    def would_repeat(self, words: UpdateWords) -> bool:
         """Whether every update until the next decision has these words, while the joint keeps resting or moving and no
         state of a value changes."""
         report = self.phases.report
-        if not self._usual or self.phases.state.spectrum != words.spectrum:
+        if not self._normal_without_doubts or self.phases.state.spectrum != words.spectrum:
             return False
-        return report.stands_by(words.reasons) if words.reasons else not report.doubted
+        return report.would_repeat(words.reasons) if words.reasons else not report.doubted
 
     @property
-    def _usual(self) -> bool:
+    def _normal_without_doubts(self) -> bool:
         """Whether the joint is in normal mode, and neither its channels nor a person's mistake cast doubt on values."""
         if self.phases.phase is not Phase.NORMAL:
             return False
@@ -331,7 +332,7 @@ class JointEstimator:
         """Settings of the friction law in use that are not searched."""
         law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
-        if law is not self._law:  # it is asked for once a second, and is another one after a search at most
+        if law is not self._law:  # called once a second; the law changes only after a search
             self._law, self._fixed = law, law.fixed(self._friction.axis)
         return self._fixed
 
@@ -354,7 +355,7 @@ class JointEstimator:
             self._widen(width)
         self.phases.resume({name: part for name, part in saved.items() if name != KERNEL})
         self._look.skip()
-        self.phases.ready()
+        self.phases.put_in_force()
 
     def counters(self) -> dict[str, int]:
         """Totals of the preprocessing (see Preprocessor) and of the phases (see Phases)."""

@@ -34,7 +34,7 @@ class Intervals(Layout):
     last: int = -1  # number of the interval of the last sample
     begun: bool = False  # whether an interval begins with the last sample that was taken
     tick: int = 0  # ns, of the sample with which the last interval began
-    no_update_before: int = 0  # ns: no interval stops the pass before a row of this time, since nobody wants its update
+    no_update_before: int = 0  # ns: no interval stops the pass before a row of this time: its update is not wanted
 
 
 class EstimatorState(Layout):
@@ -147,7 +147,7 @@ def _waits(state: EstimatorState) -> bool:
     return waits or state.preprocessing.stop != DONE or state.intervals.begun
 
 
-#: blocks, argued: A review further ahead is not foreseen: an update comes first, after which this is asked again.
+#: blocks, argued: A review further ahead is not foreseen: an update comes first, and then it is computed again.
 FORESEEN: Final = 4
 
 

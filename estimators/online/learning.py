@@ -39,7 +39,7 @@ IDLE: Final = (Phase.WAITING, Phase.FAULTED)
 
 
 class Learning(Layout):
-    """State of learning: what rows go through, how far they are, and what holds for them now."""
+    """State of learning: the parts that rows go through, the rows that wait, and the settings in force for them."""
 
     formed: FormedRows  # the rows that wait, as the row former made them
     rows: RowStore  # the same rows prepared for the learner: columns of η in force, weights
@@ -52,29 +52,29 @@ class Learning(Layout):
     sums: BlockSums
     quantiser: QuantiserState
     motion_range: MotionRange  # of a window of rows, from which the limits of standstill are set
-    taught: Annotated[Flags, "room"]  # which of the rows have taught the learner something …
+    taught: Annotated[Flags, "room"]  # which of the rows were learnt …
     finite: Annotated[Flags, "room"]  # … and had a finite output
     weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]  # the same rows, those at a reversal weighed less
     weighed_y: Annotated[Matrix, "room", "outputs"]
-    # what holds for the rows that wait
+    # in force for the rows that wait
     only_faster: bool  # whether only rows faster than standstill teach
     searched: bool  # whether η is searched
     has_motion: bool = True  # whether rows carry position and acceleration (those of some studies do not)
     idle: bool = True  # whether the estimator waits for motion, and learns nothing
     alarmed: bool = False  # whether an alarm stands
-    hands_over: bool = True  # whether Python gets the rows that have taught: for a start, or unidentified directions
+    hands_over: bool = True  # whether Python gets the rows that were learnt: for a start, or unidentified directions
     review_due: int = 0  # number of the row from which a review is due
     review_each_block: bool = True  # whether every block ends with a review
-    # how far the rows are
-    count: int = 0  # rows in the store, of which those wait …
+    # progress
+    count: int = 0  # rows in the store; those wait …
     first: int = 0  # … from this one on
     first_new: int = 0  # the first that was learnt since Python looked
-    newly_taught: int = 0  # rows that have taught since Python was told how many
+    newly_taught: int = 0  # rows learnt since Python last noted how many
     time: int = 0  # ns, of the last row
 
 
 class RowLearner:
-    """Connects the parts of an estimator, in Python, with the state of learning, in both directions."""
+    """Transfers what holds between the parts of an estimator in Python and the compiled state of learning."""
 
     def __init__(self, parts: "Parts", formed: FormedRows, motion_range: MotionRange) -> None:
         """formed: where rows are stored; motion_range: the state of a Standstill, or an empty one."""
@@ -100,8 +100,8 @@ class RowLearner:
             parameters=formed.rows.phi.shape[2],
         )
 
-    def ready(self, phase: Phase, due: int | None) -> None:
-        """Write into the state what holds from the next row on.
+    def put_in_force(self, phase: Phase, due: int | None) -> None:
+        """Write into the state what is in force from the next row on.
 
         due: number of the row from which a review is due; None: every block ends with a review.
         """
@@ -120,7 +120,7 @@ class RowLearner:
             self.state.nonlinear_columns = self._nonlinear_columns.state
         self._nonlinear_columns.set(eta.state.eta, eta.state.zero)
 
-    def note(self) -> None:
+    def note_progress(self) -> None:
         """Tell the parts how many rows have been learnt, and up to which instant."""
         state, parts = self.state, self._parts
         parts.motion.state.count += state.newly_taught
@@ -183,7 +183,7 @@ def _prepare_rows(learning: Learning) -> None:
 
 @inline
 def _learn(first: int, last: int, learning: Learning) -> int:
-    """Learn the rows first … last − 1 up to a review; returns the number behind the last one learnt."""
+    """Learn the rows first … last − 1 up to a review; returns the number after the last one learnt."""
     rows, learnt, gate, loop = learning.rows, learning.learnt, learning.gate, learning.loop
     phi, y, speed, motion = rows.phi[first:last], rows.y[first:last], rows.speed[first:last], rows.motion[first:last]
     taught, finite = learning.taught[first:last], learning.finite[first:last]

@@ -30,19 +30,19 @@ REVIEW_EVERY: Final = 0.1
 
 
 class LoopState(Layout, version=3):
-    """State of the loop: how far the block is, and what was known while nothing pointed to an alarm."""
+    """State of the loop: progress of the block, and the values learnt while nothing pointed to an alarm."""
 
     block: int  # rows
-    good_values: Annotated[Vector, "parameters"]  # while nothing pointed to an alarm
+    good_values: Annotated[Vector, "parameters"]  # learnt while nothing pointed to an alarm
     good_deviations: Annotated[Vector, "parameters"]
-    snapshot: RecursiveState  # the learner's then, in motion
-    keeps: bool  # whether anybody goes back to the snapshot
+    snapshot: RecursiveState  # of the learner at that time, in motion
+    keeps: bool  # whether the snapshot may be restored
     phi: Annotated[Matrix, "outputs", "parameters"]  # of the last row
     y: Annotated[Vector, "outputs"]
     filled: int = 0  # rows of the current block
     total: int = 0  # number of the next row with a finite output
     seen: int = 0  # the same when the snapshot was taken
-    alarms: int = 0  # that have been looked at
+    alarms: int = 0  # number of alarms that have been handled
     at_rest: bool = True  # whether the joint is known to be at rest
     taught: Scratch[int] = 0  # rows of a run
     due: Scratch[int] = 0  # number of the row from which a test is due
@@ -64,8 +64,8 @@ class NormalLoop:
         faster: bool = False,
         keeps: bool = False,
     ) -> None:
-        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach;
-        keeps: whether the state is remembered although there are no rows to go back with."""
+        """weighed: returns rows with the weights now in force; faster: whether only rows faster than standstill teach;
+        keeps: whether a snapshot is taken although no rows are kept that could be learnt again."""
         self._learner, self._gate, self._history = learner, gate, history
         self.weighed, self.faster = weighed, faster
         rls = learner.rls
@@ -86,12 +86,12 @@ class NormalLoop:
 
     @property
     def seen(self) -> int:
-        """Number of the first row behind the state that is gone back to."""
+        """Number of the first row after the snapshot."""
         return self.state.seen
 
     @property
     def good(self) -> Floats:
-        """(2, parameters) values and deviations while nothing pointed to an alarm."""
+        """(2, parameters) values and deviations learnt while nothing pointed to an alarm."""
         return np.array([self.state.good_values, self.state.good_deviations])
 
     def alarm(self) -> bool:

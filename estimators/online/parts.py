@@ -31,8 +31,8 @@ if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs
 #: deviations, argued: Deviations, of both together, by which a value that has not changed may have moved (decision 006,
 #: point 10).
 SAME: Final = 3.0
-#: s, argued: Motion behind an alarm from which on a prediction that is good is trusted although not all is known that
-#: was known before: as much as what was known before must explain to be trusted again (recall.py).
+#: s, argued: Motion after an alarm from which a good prediction is trusted although fewer parameters are known than
+#: before: as long as the values from before must explain it to be trusted again (recall.py).
 TRUSTED: Final = 3.0
 
 

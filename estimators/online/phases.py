@@ -36,7 +36,7 @@ GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wan
 
 
 class Phases:
-    """State machine around the parts of one estimator: at the end of each block it decides which phase comes next."""
+    """State machine around the parts of one estimator: it decides the next phase at the end of each block."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -53,7 +53,7 @@ class Phases:
     def attach(self, formed: FormedRows, motion_range: MotionRange | None = None) -> RowLearner:
         """Learn the rows that are written into `formed` from now on; motion_range: of a Standstill."""
         self.learner = RowLearner(self.parts, formed, motion_range or MotionRange())
-        self.ready()
+        self.put_in_force()
         return self.learner
 
     def absorb(self, rows: Rows) -> None:
@@ -68,7 +68,7 @@ class Phases:
             learning.formed.rows.write(part)
             learning.first, learning.count = 0, len(part.time)
             learning.has_motion = self.parts.fit.active = len(part.motion) == len(part.time)
-            self.ready()
+            self.put_in_force()
             stop = learn_rows(learning)
             while stop == ROOM_WANTED or (stop == TAUGHT and learning.first < learning.count):
                 self.answer(stop)
@@ -84,7 +84,7 @@ class Phases:
         """
         assert self.learner is not None
         parts, state = self.parts, self.learner.state
-        self.learner.note()
+        self.learner.note_progress()
         if stop == ROOM_WANTED:
             parts.history.make_room(state.rows)
             return
@@ -94,16 +94,16 @@ class Phases:
             self._hand_over(state)
         if stop == REVIEW:
             self.review()
-        self.ready()
+        self.put_in_force()
 
-    def ready(self) -> None:
-        """Tell the pass and the report what holds from the next row on."""
+    def put_in_force(self) -> None:
+        """Tell the pass and the report what is in force from the next row on."""
         if self.learner is not None:
-            self.learner.ready(self.state.phase, self.due())
-        self.report.ready(self.state.phase)
+            self.learner.put_in_force(self.state.phase, self.due())
+        self.report.put_in_force(self.state.phase)
 
     def _hand_over(self, state: Learning) -> None:
-        """Give the rows that were just learnt to the start, and to the search for directions not identifiable yet."""
+        """Hand the rows that were just learnt to the start, and to the search for directions not identifiable yet."""
         parts, phase = self.parts, self.state.phase
         which = state.first_new + np.flatnonzero(state.taught[state.first_new : state.first])
         part = state.rows.part(0, state.first).part(which)
@@ -153,13 +153,13 @@ class Phases:
             self._collect_refits()
         elif self.phase is Phase.TRANSIENT:
             if parts.nonlinear is None and self.state.asking and parts.learner.rls.state.since < parts.loop.block:
-                parts.learner.doubt()  # another one: what the first rows behind the change showed is not true, either
+                parts.learner.discount_past()  # a second change: the first rows after the alarm taught wrong values
             moment = parts.moment(self.state.wanted)
             self.changes.consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
             self.changes.begin_transient()
         if self.phase is Phase.NORMAL and (rests := parts.loop.rest_changed()) is not None:
-            parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
+            parts.log.add_event("held" if rests else "moving", "standstill" if rests else "the joint moves again")
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:
@@ -168,7 +168,7 @@ class Phases:
     # --- starts
 
     def _carry_out(self, verdict: Verdict) -> None:
-        """Carry out what the start says: it has failed, or normal mode begins, or it goes on."""
+        """Carry out the verdict of the start: it has failed, normal mode begins, or it goes on."""
         parts = self.parts
         self.state.spectrum = parts.start.spectrum
         if isinstance(verdict, Failed):
@@ -176,35 +176,35 @@ class Phases:
         elif isinstance(verdict, Started):
             now = parts.history.total
             parts.monitor.started(verdict.threshold.noise, verdict.first, now)
-            if parts.nonlinear is not None:  # the rows so far were of other columns: here they are with η
+            if parts.nonlinear is not None:  # the rows so far had no η in their columns; from now on they have
                 parts.fit.review(parts.history.since(verdict.first), parts.learner, now)
                 parts.validity.judge(parts.learner)
             elif parts.learner.rls.m > 1:
                 parts.fit.correct(parts.learner, parts.log.state.time)
-                parts.fit.begin(now)  # the rows so far were weighed otherwise
+                parts.fit.begin(now)  # the rows so far had other weights
             else:
                 parts.fit.close(parts.learner, now, parts.log.state.time, settled=True)
-                parts.fit.roughen(parts.learner, parts.log.state.time)
+                parts.fit.weigh_rounding(parts.learner, parts.log.state.time)
                 parts.validity.judge(parts.learner)
             parts.fit.state.due -= parts.fit.earlier
             parts.loop.accept()
             parts.loop.begin()
             self.state.phase = Phase.NORMAL
-            parts.log.say("started", verdict.text, verdict.window)
+            parts.log.add_event("started", verdict.text, verdict.window)
 
     def _forget_fit(self) -> None:
-        """Begin the test of the fit with nothing known, as a start does."""
+        """Begin the test of the fit anew, as a start does."""
         self.parts.fit.begin(self.parts.history.total)
         self.parts.fit.forget(self.parts.learner)
 
     def _restart(self, cause: str) -> None:
-        """Report a fault and begin again as if nothing were known of the joint."""
+        """Report a fault and start again without any knowledge of the joint."""
         parts = self.parts
         self.state.phase, self.state.spectrum = Phase.FAULTED, UNKNOWN
         self.state.restarts += 1
         parts.start.restart()
         parts.motion.restart()
-        parts.log.say("fault", f"{cause}: starting again (restart {self.state.restarts})")
+        parts.log.add_event("fault", f"{cause}: starting again (restart {self.state.restarts})")
         if parts.nonlinear is not None:
             parts.history.clear()
             parts.nonlinear.refits.drop()
@@ -216,15 +216,15 @@ class Phases:
 
     # --- reports
 
-    def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """The estimate as of the last row; learns nothing. figured: see EstimateReport."""
-        if figured is None and self.learner is not None:
-            self.learner.note()
-        return self.report.estimate(self.state.phase, self.state.spectrum, figured)
+    def estimate(self, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
+        """The estimate as of the last row; learns nothing. certain_resting: see EstimateReport."""
+        if certain_resting is None and self.learner is not None:
+            self.learner.note_progress()
+        return self.report.estimate(self.state.phase, self.state.spectrum, certain_resting)
 
     def events(self) -> list[Event]:
         """Return the events since the last call."""
-        return self.parts.log.taken()
+        return self.parts.log.take_events()
 
     def counters(self) -> dict[str, int]:
         """Totals: of the learner, restarts, and refits by their fate where there are any."""
@@ -247,15 +247,15 @@ class Phases:
         return {"phases": self, **self.parts.keeping()}
 
     def keep(self) -> dict[str, Any] | None:
-        """What a checkpoint keeps; None outside normal mode, and while a refit or a decision is pending."""
+        """State for a checkpoint; None outside normal mode, and while a refit or a decision is pending."""
         if self.learner is not None:
-            self.learner.note()
+            self.learner.note_progress()
         if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
             return None
         return checkpoint.keep(self.keeping())
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint of the same settings. It has no rows, so whatever looks back at rows begins anew.
+        """Go on from a checkpoint of the same settings. It has no rows: all that needs earlier ones begins anew.
 
         Raises NotTheSameError; this object is unusable then.
         """
@@ -266,7 +266,7 @@ class Phases:
         parts.monitor.resume(parts.history.total)
         if parts.nonlinear is not None:
             parts.loop.take_snapshot()
-        parts.log.say("resumed", "the values from before the restart are used")
+        parts.log.add_event("resumed", "the values from before the restart are used")
 
 
 def _formed(rows: Rows, owners: NDArray[np.int64]) -> FormedRows:

@@ -78,7 +78,7 @@ class Windows:
         return ExaminedWindow(evidence, score)
 
     def _placed(self, request: WindowRequest, before: Prior) -> int:
-        """Number of the first row that lies wholly behind the change, which is taken to be at its most likely place."""
+        """Number of the first row that lies wholly after the change, which is taken to be at its most likely place."""
         first = max(request.first - request.place, self._history.oldest)
         row = onset(self._history.since(first), self._learner.rls.noise, before, 2 * request.place)
         return first + row + math.ceil(self._eta.overlap) - 1  # without rows whose kernel sees both sides
@@ -113,8 +113,8 @@ class Relearning:
         self._refits.drop()
         if own:
             self._lookback.before = self._lookback.prior(self._loop.state.snapshot)
-        text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
-        self._log.say("transient", text, self._history.span(onset))
+        text = f"values from before the change are reported; it began {self._lookback.ago(onset)} s before"
+        self._log.add_event("transient", text, self._history.span(onset))
 
     def search(self, decision: SearchEta, examined: ExaminedWindow | None) -> None:
         """Start a refit, a search of η in the worker; report a drift if that is its cause."""
@@ -122,7 +122,9 @@ class Relearning:
         if drifted and examined is not None:
             names, step = self._eta.block.nonlinear, examined.evidence.step
             words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in drifted)
-            self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
+            self._log.add_event(
+                "drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first)
+            )
         self._refits.ask(purpose, first, self._learner.rls.noise, self.windows.before(which))
 
     def restore(self) -> str:
@@ -162,7 +164,7 @@ class Relearning:
         self._check_constants(first, score)
         self._lookback.inflate(score)
         text = f"over {self._lookback.ago(first)} s of motion: {words}"
-        self._log.say("sharpened", text, self._history.span(first))
+        self._log.add_event("sharpened", text, self._history.span(first))
 
     def judge(self, found: EndedRefit) -> tuple[str, bool]:
         """Return why a refit is rejected, "" if it is accepted; and whether its residual is fine, or there is none."""

@@ -1,17 +1,17 @@
-"""Effect of encoder steps on θ and η of a searched law: the smoothed motion is read by shifted encoders.
+"""Effect of encoder steps on θ and η of a searched law: the smoothed motion is read again by shifted encoders.
 
-Where a joint turns round, it stands on a step of its encoder, at the same places period after period. What that does
-to ω1, or to a spring, is no noise: it does not average out, and no residual shows it. Where between two steps a
-joint turns is chance. So the smoothed motion is read by an encoder with the same steps, shifted by a share of one; the
-readings are smoothed as usual, and least squares give the shift of the parameters:
+Where a joint turns round, it rests on a step of its encoder, at the same place in each period. The error that this
+causes in ω1, or in a spring, is not noise: it does not average out, and no residual shows it. Where between two steps
+a joint turns is random. So the smoothed motion is read by an encoder with the same steps, shifted by a share of one
+step; the readings are smoothed as usual, and least squares give the shift of the parameters:
 
     b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   T: tangents of η, ': of that reading
 
-The mean of b bᵀ over all shifts is the covariance of [θ s] because of the steps; it includes what smoothing takes from
-the motion. The motion is smoothed AGAIN times more than rows are, because one smoothing leaves part of the step at a
+The mean of b bᵀ over all shifts is the covariance of [θ s] due to the steps; it includes the motion that smoothing
+removes. The motion is smoothed AGAIN times more than rows are, because one smoothing leaves part of the step at a
 reversal. The spread of b for white steps, of an encoder that is shifted anew at each instant, is subtracted as far as
-the residual shows it (`beyond`). What the residual shows falls with the rows; what steps do that are the same at
-each return does not.
+the residual shows it (`beyond`). That part of the deviation falls with the number of rows; the part due to steps that
+are the same at each return does not.
 """
 
 import itertools
@@ -34,14 +34,14 @@ READ: Final = 16.0
 AGAIN: Final = 2
 
 
-Reading = tuple[Floats, Floats]  # [Φ' T'] (equations, columns), and what that adds to the residual
+Reading = tuple[Floats, Floats]  # [Φ' T'] (equations, columns), and the change of the residual
 
 
 class EncoderGrid(NamedTuple):
-    """The steps of an encoder, what they do to a row, and how readings are smoothed."""
+    """The steps of an encoder, their effect on a row, and how readings are smoothed."""
 
     step: float  # rad (m)
-    slopes: Floats  # (3, outputs, parameters) ∂φ by value, rate and second derivative of what it reads
+    slopes: Floats  # (3, outputs, parameters) ∂φ by value, rate and second derivative of the angle that it reads
     own: Floats  # (3, outputs) ∂y, likewise
     kernel: Floats  # of a law's arguments
     period: float  # s between samples
@@ -60,7 +60,7 @@ class ExplainedWindow(NamedTuple):
 
 
 def beyond(steps: Floats, white: Floats, shown: Floats | float) -> Floats:
-    """Covariance by the steps without what the residual already contains of it.
+    """Covariance due to the steps, without the part that the residual already contains.
 
     steps: all of it; white: variances that steps which are shifted anew at each instant would give; shown: variances
     by the residual.
@@ -118,7 +118,7 @@ class _Readings(NamedTuple):
 
     which: NDArray[np.int64]  # of its rows
     instants: int
-    read: Callable[[Floats], Reading]  # [Φ' T'] (equations, columns) and what that adds to the residual
+    read: Callable[[Floats], Reading]  # [Φ' T'] (equations, columns), and the change of the residual
 
 
 def _readings(window: ExplainedWindow) -> _Readings | None:

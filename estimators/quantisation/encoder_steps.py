@@ -17,7 +17,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import RATE, SECOND, SIGNALS, VALUE
 from jointwatch_numba.layout import Layout, Vector
 
-#: 1, argued: Share of the inertia that steps may take before a configuration is remarked on.
+#: 1, argued: Share of the inertia by which steps may bias it before `check` remarks on the configuration.
 HARMLESS: Final = 0.01
 #: rad/s² (m/s²), tuned: Noise of the smoothed acceleration that the kernel's width leaves; 16, 14 and 12 bits at 1 kHz
 #: (decision 014, points 1 and 2).
@@ -30,7 +30,7 @@ TIMED: Final = 2000
 WHOLE: Final = 0.95
 #: steps, argued: A move that is this near to a whole number of steps is one.
 NEARLY: Final = 0.05
-#: s, argued: Half width of a kernel at most: a joint that swings at 1 Hz is still seen.
+#: s, argued: Half width of a kernel at most: the motion of a joint that swings at 1 Hz still passes.
 WIDEST: Final = 0.5
 #: 1, argued: Share of the least move below which no step is looked for: one twentieth would be reported as a whole step
 #: (NEARLY).
@@ -45,7 +45,7 @@ class EncoderMoves(Layout):
     channel: int
     moves: Vector  # (ENOUGH,) rad (m)
     last: float = math.nan  # reading
-    count: int = 0  # moves that were seen
+    count: int = 0  # number of moves
     since: int = 0  # ns, of the last of them
 
 
@@ -59,7 +59,7 @@ class EncoderSteps:
         self._seen = -1  # ns
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
-        """One that goes on by itself: a layout is copied by its values, never by its addresses."""
+        """An independent copy: a layout is copied by its values, never by its addresses."""
         other = copy(self)
         other.state = self.state.copied()
         return other
@@ -119,7 +119,7 @@ class Unevenness(Layout):
 
     channel: int
     period: float  # s between samples
-    squares: Vector  # (TIMED,) rad² (m²): what being late has moved a reading by
+    squares: Vector  # (TIMED,) rad² (m²): error of a reading because its sample was late
     count: int = 0  # of them
     last_time: int = 0  # ns
     last: float = math.nan  # rad (m)
@@ -131,7 +131,7 @@ class UnevenTime:
     def __init__(self, period: float, channel: int = 0) -> None:
         """period: s between rows."""
         self.state = Unevenness(channel=channel, period=period, squares=np.zeros(TIMED))
-        self.step = 0.0  # rad (m) of an encoder that would do as much, 0 while unknown
+        self.step = 0.0  # rad (m) of an encoder whose errors would be as large, 0 while unknown
         self.known = False
 
     def absorb(self, time: Nanoseconds, column: Floats) -> bool:
@@ -225,7 +225,8 @@ def accelerates(model: Model, channel: int) -> bool:
 def slopes_of(model: Model, channel: int) -> tuple[Floats, Floats]:
     """∂φ and ∂y by value, rate and second derivative of a channel: (3, outputs, parameters), (3, outputs)."""
     rng = np.random.default_rng(3)
-    channels = max(len(model.channels), 1 + max(one.load for one in model.blocks)) + 16  # stops, if any, stand behind
+    # 16 more: the channels of stops, which come last if there are any
+    channels = max(len(model.channels), 1 + max(one.load for one in model.blocks)) + 16
     signals = np.repeat(rng.uniform(0.5, 1.5, (1, channels, SIGNALS)), 4, axis=0)
     for row, signal in enumerate((VALUE, RATE, SECOND)):
         signals[1 + row, channel, signal] += 1.0

@@ -1,4 +1,4 @@
-"""Errors in variables: the bias of θ by encoder steps, from what is known of the encoder and the kernel.
+"""Errors in variables: the bias of θ due to encoder steps, computed from the encoder's step and the kernel.
 
 With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), where G
 belongs to rows without noise. So θ₀ − θ = G⁻¹(Nθ − n). N and n of a row are those of encoder_steps.py.
@@ -26,14 +26,14 @@ class Steps(NamedTuple):
 
     size: float  # rad (m)
     since: int  # ns, from when they are known
-    wanted: float  # s, half width of a kernel with which they would do no harm
+    wanted: float  # s, half width of a kernel with which their noise would be negligible
     noise: Floats  # (outputs, parameters, parameters)
     own: Floats  # (outputs, parameters)
     reading: EncoderReading | None = None  # of the only joint's only row
 
 
 class StepNoise(Layout):
-    """What the steps of all encoders that are known by now add to a row with ρ = 1."""
+    """The noise that the steps of all encoders known so far add to a row with ρ = 1."""
 
     noise: Scratch[Annotated[Cube, "outputs", "parameters", "parameters"]]  # N, of each output
     own: Scratch[Annotated[Matrix, "outputs", "parameters"]]  # n

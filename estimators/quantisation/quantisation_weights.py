@@ -1,4 +1,4 @@
-"""Quantisation weights: rows in which an encoder's rounding does not average out count by their own variance.
+"""Quantisation weights: rows in which an encoder's rounding does not average out are weighted by their own variance.
 
 At a constant speed rounding is a beat (rounding.py). If the kernel passes its frequency, the residual of the row has ρ
 times the variance v of white rounding, up to seventy times, for as long as the speed stays. With R the variance of the
@@ -22,14 +22,14 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.rows import MOST, ROUNDING, WEIGHT, Rows
 
-#: 1, tuned: Times a row's excess rounding noise that its weight reckons with: origin not recorded.
+#: 1, tuned: Factor by which a row's weight overestimates its excess rounding noise: origin not recorded.
 SURE: Final = 2.0
 
 
 def temper(rows: Rows, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> Rows:
     """Return the weighted rows; gain: (outputs,) g; usual: (outputs,) ρ̄; owners: the joint of each output.
 
-    Their WEIGHT is w, their ROUNDING is the noise that is left.
+    Their WEIGHT is w, their ROUNDING is the rounding noise after weighting.
     """
     if len(rows.motion) != len(rows.time) or not (
         gain.max() > 0.0 and rows.motion[:, :, MOST].max(initial=0.0) > usual.min()

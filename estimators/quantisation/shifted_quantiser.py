@@ -81,7 +81,7 @@ class ShiftedQuantiser:
         self.state = state
         self.reading: EncoderReading | None = None
 
-    def coarse(self, step: float, reading: EncoderReading) -> None:
+    def set_encoder_step(self, step: float, reading: EncoderReading) -> None:
         """Tell it that the encoder has steps (rad, m)."""
         self.reading, state = reading, self.state
         state.known, state.between, state.step = True, 1e9 * reading.period, step

@@ -32,7 +32,7 @@ ALIKE: Final = 8.0 / 3.0
 MARGIN: Final = 2.5
 #: 1, derived: Σρ² over Σρ of a Hann window: τ of the squares of white noise under that kernel.
 SQUARES: Final = 0.72
-#: 1, argued: The least whitened residual variance; it is less than one only where an output has no noise at all.
+#: 1, argued: The least whitened residual variance; it is less than one only where an output has no noise.
 LEAST_NOISE: Final = 0.5
 
 

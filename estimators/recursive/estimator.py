@@ -15,7 +15,7 @@ from estimators.recursive.state import RecursiveState
 #: 001).
 LARGEST: Final = 100.0
 NEVER: Final = 1e12  # rows since the last alarm, when there was none
-#: 1, argued: Least residual variance that the clip believes in before a start has ended.
+#: 1, argued: Least residual variance for the clip before a start has ended.
 QUIETEST: Final = 1e-12
 #: 1, argued: Share of the start's residual variance below which the clip does not go.
 LEAST_LEVEL: Final = 0.25
@@ -32,14 +32,14 @@ FASTEST_SHORT: Final = 0.1
 
 
 class RecursiveLeastSquares:
-    """θ and its covariance, row by row; `state` holds all that it knows."""
+    """Learns θ and its covariance row by row; `state` holds everything that it has learnt."""
 
     def __init__(self, parameters: int, outputs: int, period: float, forgetting: Forgetting) -> None:
         """period: s between rows. Learns nothing before `begin`."""
         self.p, self.m, self.period = parameters, outputs, period
         self.state = state = RecursiveState.zeros(parameters=parameters, outputs=outputs)
         self.theta, self.d, self.bound, self.noise = state.theta, state.d, state.bound, state.noise
-        self._factors, self._covariance = b"", np.zeros((parameters, parameters))  # P, and of which U and D
+        self._factors, self._covariance = b"", np.zeros((parameters, parameters))  # U and D, and P computed from them
         state.rate_long = min(period / LONG, FASTEST_LONG)
         state.rate_short = min(period / SHORT, FASTEST_SHORT)
         state.rate_error = min(period / ERRORS, FASTEST_SHORT)
@@ -49,7 +49,7 @@ class RecursiveLeastSquares:
     def begin(self, noise: Floats, scale: Floats, largest: float = LARGEST) -> None:
         """Start from nothing: θ = 0, P = P∞/2, and λ = 1 until `settle`.
 
-        noise: (outputs,) relative variances of the outputs, whose unit P is in; scale: (parameters,) rms of each column
+        noise: (outputs,) relative variances of the outputs, the unit of P; scale: (parameters,) rms of each column
         over typical motion, outputs whitened; largest: P∞, so that the bound weighs 1/P∞ rows of typical motion.
         """
         state = self.state
@@ -64,9 +64,9 @@ class RecursiveLeastSquares:
         self.d[:] = 0.5 * self.bound
 
     def settle(self, threshold: Threshold, memory: float = 0.0) -> None:
-        """End the starting procedure: from here on the forgetting law decides λ.
+        """End the starting procedure: from now on the forgetting law decides λ.
 
-        threshold: of the alarm; memory: rows that a resting memory reaches at least.
+        threshold: of the alarm; memory: rows that the memory of a joint at rest has at least.
         """
         self.state.starting = False
         self.state.least = LEAST_LEVEL * threshold.noise
@@ -77,7 +77,7 @@ class RecursiveLeastSquares:
         self.state.alarm_noise = max(self.state.alarm_noise, self.variance())
 
     def follow_noise(self, most: float) -> None:
-        """Let the alarm's unit follow the residual variance, by this factor at most, and never below what a start gave.
+        """Let the alarm's unit follow the residual variance, by this factor at most, and never below that of the start.
 
         A slow change, which θ follows with some lag, then raises no alarm; a residual that jumps still does.
         """
@@ -85,7 +85,7 @@ class RecursiveLeastSquares:
         self.state.alarm_noise = max(min(self.variance(), most * noise), noise / most, self.state.least / LEAST_LEVEL)
 
     def accept_excursion(self, row: float) -> None:
-        """Raise the alarm's limit, so that what has just raised an alarm raises none again; row: s between rows.
+        """Raise the alarm's limit above the residual that has just raised an alarm; row: s between rows.
 
         The limit becomes MARGIN times higher, as a start would have set it; a residual that stays as large as it can
         be still raises an alarm within a second.
@@ -93,24 +93,24 @@ class RecursiveLeastSquares:
         most = (SATURATION - self.state.allowance) / row
         self.state.limit = max(self.state.limit, min(MARGIN * self.state.limit, most))
 
-    def doubt(self) -> None:
+    def discount_past(self) -> None:
         """Give what was known before an alarm the weight of one present row, or what the bound allows.
 
-        It says nothing of θ that have changed, and along a direction that the next rows hardly excite it would pull
-        the other parameters with it.
+        That knowledge is wrong for parameters that have changed, and along a direction that the next rows hardly
+        excite it would bias the other parameters, too.
         """
         if self.state.law == ALARM:
             most = float(np.min(0.5 * self.bound / np.diag(self.covariance())))
             self.d[:] *= max(1.0, min(self.state.resting, most))
             self.state.memory = self.state.resting
 
-    def walk(self, way: Floats) -> None:
-        """Let θ have moved by `way` (parameters,), give or take as much."""
+    def shift_theta(self, way: Floats) -> None:
+        """Add `way` (parameters,) to θ, with a standard deviation of the same size."""
         self.theta[:] = self.theta + way
-        self.know(self.covariance() + np.outer(way, way) / self.variance())
+        self.set_covariance(self.covariance() + np.outer(way, way) / self.variance())
 
-    def know(self, covariance: Floats) -> None:
-        """Let P be another one: (parameters, parameters), in units of the whitened residual variance."""
+    def set_covariance(self, covariance: Floats) -> None:
+        """Set P (parameters, parameters), in units of the whitened residual variance."""
         size = np.sqrt(np.diag(covariance))
         root = np.linalg.cholesky((covariance / np.outer(size, size))[::-1, ::-1])[::-1, ::-1] * size[:, None]
         unit = np.diag(root)
@@ -129,7 +129,7 @@ class RecursiveLeastSquares:
         return self._covariance.copy()
 
     def variance(self) -> float:
-        """Recent residual variance, whitened: what multiplies P."""
+        """Recent residual variance, whitened; times P it is the covariance of θ."""
         return _mean(self.state.long)
 
     def recent_variance(self) -> float:
@@ -143,7 +143,7 @@ class RecursiveLeastSquares:
 
 
 def _mean(few: Floats) -> float:
-    """The mean of one value an output: np.mean takes four times as long for so few."""
+    """Mean of a few values, one for each output: np.mean takes four times as long."""
     return float(np.add.reduce(few) / len(few))
 
 

@@ -7,7 +7,7 @@ unexcited: covariance of directions that no motion has excited yet; C, misfit: w
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
 and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not distinguish is a direction.
 Beside Σ: unmodelled and seen, what torques of the angle that the model lacks may have done to θ
-(misfit/unmodelled_torque.py); searched: what θ owes to η not being known, which stays while P becomes small.
+(misfit/unmodelled_torque.py); searched: the variance of θ because η is uncertain, which stays while P becomes small.
 """
 
 from typing import Annotated, Any
@@ -86,9 +86,9 @@ class Learner:
         flat = (phi / np.sqrt(noise)[:, None])[usable]
         self.state.gram[:], self.state.power = flat.T @ flat / max(len(y), 1), signal**2
 
-    def doubt(self) -> None:
+    def discount_past(self) -> None:
         """Doubt all that was known: after an alarm each direction is not identifiable until rows excite it again."""
-        self.rls.doubt()
+        self.rls.discount_past()
         self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.state.signal)
 
     def relearn(self, before: Prior, theta: Floats, phi: Floats, y: Floats, memory: float) -> None:
@@ -134,7 +134,7 @@ class Learner:
 
 @inline
 def mean_variance(state: RecursiveState) -> float:
-    """Recent residual variance, whitened: what multiplies P."""
+    """Recent residual variance, whitened; times P it is the covariance of θ."""
     total = 0.0
     for j in range(len(state.long)):
         total += state.long[j]

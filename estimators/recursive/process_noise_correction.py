@@ -1,4 +1,4 @@
-"""Which part of a covariance stands for a walk of the parameters that has not happened, from how far they moved.
+"""Corrects a covariance for a random walk of the parameters that has not happened, from how far they moved.
 
     P⁻ = P + Q    P⁺ = F P⁻    F = P⁺(P⁻)⁻¹    D⁻ = D + Q    D⁺ = F D⁻ Fᵀ         (a fades P and D before Q alike)
     E m² = cᵀ(P⁻ − P⁺)c − s cᵀ(I − F) D⁻ (I − F)ᵀc      m = cᵀ(θ⁺ − θ⁻)
@@ -56,7 +56,7 @@ class ProcessNoiseCorrection:
         self._D = self._D - (taken + taken.T) + 0.5 * (unneeded + unneeded.T)
 
     def known(self, which: NDArray[np.int64]) -> None:
-        """These parameters have a covariance of their own from here on."""
+        """These parameters have a covariance of their own from now on."""
         self._D[which, :], self._D[:, which] = 0.0, 0.0
 
     @property

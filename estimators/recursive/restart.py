@@ -1,4 +1,4 @@
-"""Recursive least squares begun anew from a window, with λ = 1: in the core, or in a worker beside a re-fit."""
+"""Recursive least squares that starts again from a window, with λ = 1: in the core, or in a worker after a re-fit."""
 
 import math
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Whether what a search found may count: how much residual is explained, and what speaks against an outcome."""
+"""Whether to accept the result of a search: how much residual it explains, and the reasons to reject it."""
 
 import math
 from typing import Final
@@ -27,7 +27,7 @@ def delta(usual: float, signal: float, accept: AcceptanceSettings = DEFAULT) -> 
 def doubts(
     shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats, accept: AcceptanceSettings = DEFAULT
 ) -> tuple[Reason, ...]:
-    """What speaks against an outcome by itself; sigma: (nonlinear,) deviations of s."""
+    """The reasons to reject an outcome by itself; sigma: (nonlinear,) deviations of s."""
     found = tuple(
         Reason("nonlinear_uncertain", one.name, {"value": value, "percent": 100.0 * s}, {"unit": one.unit})
         for one, value, s in zip(shape.nonlinear, outcome.eta.tolist(), sigma.tolist(), strict=True)

@@ -31,7 +31,7 @@ PER_SQUARE: Final = 50
 #: evaluations, tuned: The least that multilevel coordinate search evaluates: a threshold alone needs more than 50 n²
 #: (decision 024).
 LEAST: Final = 200
-#: readings, tuned: Of a table, for each dimension; 1,100 windows, seeds 6000 to 7399 (decision 024).
+#: readings, tuned: Readings of a table, for each dimension; 1,100 windows, seeds 6000 to 7399 (decision 024).
 READINGS: Final = 50
 #: evaluations, argued: What the other searches get: their populations need more (docs/decisions/004-refit.md).
 OTHERS: Final = 1000

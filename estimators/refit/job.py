@@ -51,10 +51,10 @@ class Job:
     model: RefitModel
     place: int  # the output that holds the law's columns
     sign: float  # of them there
-    fixed: NDArray[np.int64]  # where the columns that η does not move stand in θ
+    fixed: NDArray[np.int64]  # places in θ of the columns that η does not change
     moving: NDArray[np.int64]  # and those that it does
     noise: Floats  # (outputs,) variances to begin with
-    before: Prior  # what is known beside the rows
+    before: Prior  # what is known in addition to the rows
     again: bool  # fit twice, with the variances found
     settings: RefitSettings
     learner: tuple[dict[str, Any], Floats] | None = None  # values of a recursive estimator's state, and its leverage
@@ -69,12 +69,12 @@ class _Equations(NamedTuple):
     """A job's rows as a refit takes them, one output a row."""
 
     window: RefitRows
-    row: NDArray[np.int64]  # of the job; what is known beside the rows comes after them and has none
+    row: NDArray[np.int64]  # of the job; what is known in addition to the rows comes after them and has none
     output: NDArray[np.int64]  # likewise, and is of an output of its own
 
 
 def job(shape: NonlinearBlock, rows: Rows, noise: Floats, before: Prior, again: bool, settings: RefitSettings) -> Job:
-    """A job for these rows; before: what is known beside them, as further rows."""
+    """A job for these rows; before: what is known in addition, as further rows."""
     stretch, first = shape.seen(rows)
     place = shape.place
     return Job(

@@ -1,4 +1,4 @@
-"""What a refit says: θ, η, their covariance, the runner-up, and what speaks against it."""
+"""Report of a refit: θ, η, their covariance, the runner-up, and the reasons to reject it."""
 
 import math
 from typing import Final, NamedTuple

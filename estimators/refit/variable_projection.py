@@ -166,7 +166,7 @@ def _run_down(
 ) -> float:
     """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it.
 
-    Stops, with +∞, where it comes to one of the `stored` known bottoms (bottoms, q).
+    Stops, with +∞, where it reaches one of the `stored` known minima (bottoms, q).
     """
     m, q, n = len(p.moving), len(s), len(p.signed)
     K, c, size = np.empty((n + m, n + m)), np.empty(n + m), np.empty(n + m)
@@ -218,7 +218,7 @@ def _polish(
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
     exact: steps that shrink by SHRINKS go on down to EXACT of that. Fills theta (f + m,) and X (m + derivatives, B) =
-    [M M′] at s; adds to count: evaluations, fills. Stops, with +∞, where it comes to one of the `stored` known bottoms
+    [M M′] at s; adds to count: evaluations, fills. Stops, with +∞, where it reaches one of the `stored` known minima
     (bottoms, q).
     """
     m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]

@@ -116,7 +116,7 @@ class SearchProblem:
     def values(self, points: Floats) -> Floats:
         """f at points (points, dimensions), clipped to the box; non-finite values are +∞.
 
-        Raises SearchOver, and what f raises. Of a batch that exceeds the budget, the first points are still evaluated.
+        Raises SearchOver, and what f raises. If a batch exceeds the budget, its first points are still evaluated.
         """
         room = self.budget - self.evaluations
         if room <= 0:

@@ -6,7 +6,7 @@ Kennedy & Eberhart, IEEE Int. Conf. Neural Networks 1995, 1942–1948, with the 
 Trans. Evolutionary Computation 6:58–73, 2002: w = χ = 0.7298, c1 = c2 = 2.05 χ = 1.49618, the default.
 
 The setting that Ding et al. (J. Robotics 2018, 8219123) print for their comparison is ARM: w = 0.5, "acceleration
-coefficients 0.2". It stands still before it has found anything: such a swarm contracts whatever its particles see.
+coefficients 0.2". It stops before it has found anything: such a swarm contracts whatever values its particles find.
 
 Where the papers leave it open: random numbers are drawn for each coordinate; the first velocities are U(−½, ½) of the
 box, and no later one is longer than half of it; a particle that leaves the box is put on its edge and loses that

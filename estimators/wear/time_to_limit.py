@@ -53,7 +53,7 @@ STEPS: Final = np.array([24.0, 12.0, 6.0, 3.0])
 SLOW: Final = np.array([0.2, 1.0, 2.5, 6.0])
 #: values, argued: Time constants of the slow noise: weather, some days to a month.
 TIMES: Final = np.array([4.0, 10.0, 25.0])
-#: 1, argued: The time constant beside wear in steps, which hide it.
+#: 1, argued: The time constant where wear comes in steps, which hide it.
 TIME_OF_STEPS: Final = 10.0
 #: 1, argued: Deviation of the prior of c, in times the wear by now.
 WIDE: Final = 5.0
@@ -81,7 +81,7 @@ NEXT: Final = 1e-3
 MEDIAN_MAGNITUDE: Final = 0.6745
 #: 1, argued: Deviation of the white noise at least, in limits, so that values without noise can be learnt from.
 QUIETEST: Final = 1e-4
-#: 1, argued: Numbers that stand for zero where zero would divide.
+#: 1, argued: Numbers that replace zero where one divides by it.
 TINY: Final = 1e-12
 
 

@@ -80,7 +80,7 @@ def _main() -> int:
 def _run(command: Sequence[str], folder: Path, kept: bool) -> tuple[int, str]:
     """Exit code, and what was printed where that is kept; an interrupted benchmark has the time to end its service."""
     stdout = subprocess.PIPE if kept else None
-    # parts and other benchmarks that it uses are beside it, where a safe path (daq/__main__.py) does not look
+    # parts and other benchmarks that it uses are in its folder, where a safe path (daq/__main__.py) does not look
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(":")
     }
@@ -118,7 +118,7 @@ def with_section(page: str, name: str, printed: str, where: str) -> str:
 
 
 def machine() -> str:
-    """What figures that begin now are measured on, when, and beside how many busy threads (the load of a minute)."""
+    """What figures that begin now are measured on, when, and how many threads were busy then (the load of a minute)."""
     known = CPUINFO.read_text(encoding="utf-8") if CPUINFO.exists() else ""
     model = re.search(r"^model name\s*:\s*(.+)$", known, re.MULTILINE)
     processor = model[1] if model else platform.processor() or platform.machine()

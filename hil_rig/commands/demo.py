@@ -1,4 +1,4 @@
-"""`jointwatch demo`: a rig on a wire, the service beside it, and the page in a browser."""
+"""`jointwatch demo`: a rig on a wire, the service that listens to it, and the page in a browser."""
 
 import argparse
 import contextlib

@@ -1,8 +1,8 @@
-"""Figures of a reproduction beside what was published: the table, the JSON, and the command line that all share.
+"""Figures of a reproduction, compared with the published ones: table, JSON, and the command line that all share.
 
 A program of `jointwatch reproduce` computes a `Reproduced` in the function that it hands to `main`. `--json` prints one
 object: `figures` (name, ours, low, high, unit, reference, beside, out_of_reach, asked, ok), `words`, and `ok`, true if
-no figure fails; null stands for no number or no limit. A figure whose `out_of_reach` gives a reason is measured, shown
+no figure fails; null means no number or no limit. A figure whose `out_of_reach` gives a reason is measured, shown
 and marked where it is outside its limits, but it does not fail.
 """
 

@@ -60,7 +60,7 @@ class Plant(Protocol):
         """When each sample of a finite recording is due, s after the first; None: one every 1/rate, without end."""
 
     def truth(self) -> Mapping[str, float]:
-        """What an estimator of `model` should find now; empty when nobody knows."""
+        """What an estimator of `model` should find now; empty when it is not known."""
 
     def parameters(self) -> Mapping[str, float]:
         """All of the plant's own parameters, as they are now."""
@@ -76,7 +76,7 @@ class PlantSettings(FrozenSettings):
     def data_sheet(self) -> str:
         """What the robot's maker says of it, a URDF. Raises RigError."""
         raise RigError(
-            "expected a rig whose maker gives out a URDF (lwr4, tree5, pointing), or none: of this one nobody has it"
+            "expected a rig whose maker gives out a URDF (lwr4, tree5, pointing), or none: there is none of this one"
         )
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:

@@ -21,7 +21,7 @@ EMPS_NAME: Final = Path("emps/nlid_emps_sim_data_training.mat")
 
 
 def _data() -> Path:
-    """The folder of the recordings: JOINTWATCH_DATA, beside a source checkout, or here; the first that is there."""
+    """The folder of the recordings: JOINTWATCH_DATA, next to a source checkout, or here; the first that is there."""
     named = os.environ.get("JOINTWATCH_DATA")
     if named:
         return Path(named)
@@ -56,7 +56,7 @@ class RecordingSettings(PlantSettings):
 
 
 class RecordedJoint:
-    """One recorded joint; nobody knows its truth."""
+    """One recorded joint, whose true parameters are not known."""
 
     def __init__(self, settings: RecordingSettings) -> None:
         times, position, effort = _series(settings)

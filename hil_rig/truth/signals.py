@@ -2,7 +2,7 @@
 
 Frames pass the validators of signals, as in the service. A fault that leaves the information whole has the limits of a
 row whose model is right: 5 % of the samples lost in bursts, arrivals that jitter, a torque of 8 bits (its rounding,
-0.29 of a step, is noise of 0.11 N·m beside 0.2), and clipped torques where the limit is configured. The others have to
+0.29 of a step, is noise of 0.11 N·m next to 0.2), and clipped torques where the limit is configured. The others have to
 be named or not to be trusted.
 """
 

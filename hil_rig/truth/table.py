@@ -1,11 +1,11 @@
 """`jointwatch bench truth [--only ROW] [--seeds N] [--json]`: every row of trials as one table.
 
-Per row: share of the time behind the start in which the joint is trusted (valid, or held), in which a value that it
+Per row: share of the time after the start in which the joint is trusted (valid, or held), in which a value that it
 says is known is then more than 4 of its own deviations off (lies), and besides 5 % of the value and 1 % of the torque
 off (material), the worst such |z|, rms z of known values and its deviation over so many trials, the share of z beyond
 3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, the share of the torque that the model
 leaves (rms), and the share of trials that are trusted within 15 s of the first motion. A row misses the limits of rms
-z where so many trials tell (Student's t, 95 %), since the z of one trial are no independent draws. Of a hundred such
+z where so many trials tell (Student's t, 95 %), since the z of one trial are not independent draws. Of a hundred such
 tests some are missed by chance, most where a few trials happen to be alike: a row that misses rms z or >3σ is tried on
 eight further seeds, and has missed where these miss it, too. Below it is listed what was reported while a misfit took
 trust away, by shares of that time.

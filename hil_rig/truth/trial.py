@@ -17,9 +17,9 @@ from daq.stream.update import Publication
 from hil_rig.plants.base import Floats
 
 CHUNK: Final = 100  # samples handed over at once: 0.1 s at 1 kHz, after which the estimate is looked at
-BASELINE: Final = 30.0  # s of trusted estimates behind the start, after which drift is measured against what was found
-UNSEEN: Final = 1.0  # s behind a change of the truth that count among the lies, but not in the spread of z
-EXCUSED: Final = 20.0  # s behind a change of the truth in which an alarm is right
+BASELINE: Final = 30.0  # s of trusted estimates after the start, after which drift is measured against what was found
+UNSEEN: Final = 1.0  # s after a change of the truth that count among the lies, but not in the spread of z
+EXCUSED: Final = 20.0  # s after a change of the truth in which an alarm is right
 FRAME: Final = 100_000  # ns from a sample to its frame's arrival, at least
 LIE: Final = 4.0  # deviations
 MATERIAL: Final = 0.05  # of the value
@@ -48,7 +48,7 @@ class Trial:
     seconds: float
     rate: float = 1000.0
     changes: tuple[float, ...] = ()  # s, when the truth jumps
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the joint, beside these
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the joint, in addition to these
     stamped: bool = False  # the device's own time travels with each sample
     order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
@@ -59,7 +59,7 @@ class Trial:
 class TrialOutcome(NamedTuple):
     """What one trial showed."""
 
-    looks: int  # behind the start's end
+    looks: int  # after the start's end
     trusted: int  # of them: valid, or held
     lying: int  # of them: trusted, and a value is more than 4 of its deviations off
     worst: float  # |z| while trusted
@@ -140,7 +140,7 @@ class Observer:
         self._compare(now)
 
     def _compare(self, now: float) -> None:
-        """Compare with a baseline that is set BASELINE behind the start."""
+        """Compare with a baseline that is set BASELINE after the start."""
         estimate = self._estimate
         if self._drift is None and now - self._started > BASELINE:
             self._drift = Drift(DriftSettings(), Baseline.of(estimate, since=0.0, model="", friction=None))
@@ -248,5 +248,5 @@ class TruthRow(NamedTuple):
 
     right: bool  # whether the model is right
     make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # by the seed
-    beyond: Mapping[str, str] = {}  # limits that nobody can meet there, and why
+    beyond: Mapping[str, str] = {}  # limits that cannot be met there, and why
     soon: bool = False  # whether it must be trusted within SOON of its first motion

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hil_rig.messages import Message, MessageFrame
 
-STRANGE_ID: Final = 0x7F5  # of a frame or packet that nobody knows
+STRANGE_ID: Final = 0x7F5  # of an unknown frame or packet
 STRANGE_PACKET: Final = 0xFE
 
 
@@ -45,7 +45,7 @@ class Wire(Protocol):
         """The bytes of a frame with a wrong checksum. Raises RigError where the wire has none of its own."""
 
     def stranger(self, rng: np.random.Generator) -> bytes:
-        """A good frame with an id that nobody knows."""
+        """A good frame with an unknown id."""
 
     def rubbish(self, rng: np.random.Generator) -> bytes:
         """Bytes that are no frame; they do not damage the next one."""

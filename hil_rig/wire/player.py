@@ -55,7 +55,7 @@ class Player:
             self._has_room()
 
     def _has_room(self) -> bool:
-        """Wait until the wires have taken all that was sent; False where nobody listens, or it takes too long."""
+        """Wait until the wires have taken all that was sent; False where there is no listener, or it takes too long."""
         end = time.monotonic() + ROOM
         while self._full() and self._listening() and time.monotonic() < end:
             time.sleep(BREATH)

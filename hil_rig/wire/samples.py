@@ -73,7 +73,7 @@ class SampleWire:
 
     def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""
-        raise RigError(f"expected no fault truncate here: {frame.message.name} comes whole or not at all ({rng})")
+        raise RigError(f"expected no fault truncate here: {frame.message.name} arrives whole or is lost ({rng})")
 
     def miscounted(self, frame: MessageFrame) -> bytes:
         """Not possible here. Raises RigError."""

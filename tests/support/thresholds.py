@@ -137,11 +137,11 @@ class Threshold(NamedTuple):
     file: str
 
 
-def declared(file: Path) -> list[Threshold]:
-    """Declarations of a file, in its order; raises ValueError where one cannot be read."""
+def declared(file: Path, tree: ast.Module | None = None) -> list[Threshold]:
+    """Declarations of a file, in its order; raises ValueError where one cannot be read. tree: of its source."""
     source = file.read_text("utf-8")
     lines, found = source.splitlines(), []
-    for name, statement in _constants(ast.parse(source).body):
+    for name, statement in _constants((tree or ast.parse(source)).body):
         text = _comment(lines, statement.lineno - 1)
         if text:
             parts = DECLARATION.fullmatch(text)
@@ -154,8 +154,8 @@ def declared(file: Path) -> list[Threshold]:
 
 def undeclared(file: Path) -> Iterator[str]:
     """Numeric constants without a declaration, and bare numbers in functions, that no list names."""
-    source, name = file.read_text("utf-8"), str(file.relative_to(ROOT))
-    known, tree = {one.name for one in declared(file)}, ast.parse(source)
+    tree, name = ast.parse(file.read_text("utf-8")), str(file.relative_to(ROOT))
+    known = {one.name for one in declared(file, tree)}
     for constant, statement in _constants(tree.body):
         if constant not in known and not {constant, "*"} & {*NO_THRESHOLD.get(name, ())} and _numbers(statement.value):
             yield f"{name}:{statement.lineno}: {constant} has no declaration"

@@ -44,7 +44,7 @@ def watch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object at every look")
 
 
-# task → its arguments, and what it does; the module of its name beside this one has `run(options)`
+# task → its arguments, and what it does; the module of its name in this folder has `run(options)`
 TASKS: Final[Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], str]]] = {
     "identify": (identify, "identify the joints of many recordings, and compare robots"),
     "collect": (collect, "listen to many services, and keep what they say in a lake"),

@@ -118,7 +118,7 @@ def _by(one: JudgedQuantity) -> str:
 def strips(judged: Sequence[JudgedQuantity]) -> str:
     """One strip per quantity of each joint: a point per robot; within the band nothing is significant.
 
-    Of a large fleet only those in which a robot stands out.
+    In a large fleet, only those in which a robot differs from the others.
     """
     groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
     telling = {(one.joint, one.quantity, one.unit) for one in judged if one.odd or one.drifts}

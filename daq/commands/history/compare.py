@@ -18,7 +18,7 @@ from daq.stream.json_messages import finite
 
 #: 1, argued: Standard deviations of a difference that are called a change: 1 of 370 that is none is beyond it.
 CHANGED: Final = 3.0
-#: K, argued: Difference of temperature that is said beside the values, since friction changes by a per cent a kelvin.
+#: K, argued: Difference of temperature that is printed with the values, since friction changes by a per cent a kelvin.
 WARMER: Final = 3.0
 
 

@@ -3,7 +3,8 @@
 Three ways, whichever the recordings have channels for:
 
 - two proximity sensors (roles `near_x`, `near_y`, m)
-- an encoder on the link's ring with one read head beside the motor's (`ring` or `link_position`, with --ring-radius):
+- an encoder on the link's ring with one read head, in addition to the motor's (`ring` or `link_position`, with
+  --ring-radius):
   as live, or by the law of the load with --mass and --pin
 - the torque of a motion whose load turns (with --mass and --pin)
 

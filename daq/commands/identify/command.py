@@ -77,7 +77,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compensation",
         choices=KINDS,
-        help="learn what is left over from the gears' twist (joints with two encoders, at least three recordings); "
+        help="learn a residual torque over the gears' twist (joints with two encoders, at least three recordings); "
         "a service uses it only while it helps",
     )
     parser.add_argument(

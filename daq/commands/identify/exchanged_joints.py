@@ -14,7 +14,8 @@ from estimators.offline.robot.fit import relative_error
 from estimators.offline.robot.motion import Piece
 from estimators.offline.robot.rows import build
 
-#: %, argued: Of the torque. Below it the model can be used and nothing is looked for, which takes n² fits of n joints.
+#: %, argued: Share of unexplained torque below which the model is good, and exchanged joints are not searched (n²
+#: fits).
 POOR: Final = 5.0
 #: 1, argued: Of the error as the columns were named. With the right names it falls to that of noise and friction, a
 #: tenth and less in simulations; a wrong exchange that happens to fit better does not halve it.
@@ -24,7 +25,7 @@ EXCHANGED: Final = {"columns": (*MOTION, "tau"), "positions": MOTION}
 
 
 class Exchange(NamedTuple):
-    """Two joints, and what is left over of the torque as they were named, and with the names exchanged (%)."""
+    """Two joints, and the unexplained torque (%) as they were named and with their names exchanged."""
 
     joints: tuple[str, str]
     what: str  # of theirs is exchanged

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     export = actions.add_parser("export", help="for simulators: inertias, friction, armature, ranges to draw from")
     export.add_argument("model", type=Path, metavar="MODEL", help="written by jointwatch identify --out")
     export.add_argument("--to", choices=tuple(WRITERS), required=True, help="the format")
-    export.add_argument("--out", type=Path, metavar="FILE", help="beside the model, named like it, by default")
+    export.add_argument("--out", type=Path, metavar="FILE", help="in the model's folder, under its name, by default")
     for one in (show, diff):
         one.add_argument("--json", action="store_true", help="as one JSON object")
 

@@ -27,7 +27,7 @@ def document(robot: SimulatedRobot) -> str:
 
 
 def cannot(robot: SimulatedRobot) -> list[str]:
-    """What URDF has no place for beside what no simulator has."""
+    """What URDF cannot hold, in addition to what no simulator's format can."""
     found = []
     for word, values in (
         ("inertia of the rotors (armature)", [one.armature.value for one in robot.joints]),

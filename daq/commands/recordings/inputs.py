@@ -32,7 +32,7 @@ def no_configuration(config: Path) -> str:
 
 
 def swapped(recording: Path, config: Path | None) -> str:
-    """Whether a configuration stands where the recording should, and the recording behind it, in words."""
+    """A sentence, where a configuration is given in place of the recording and the recording after it."""
     if config is None or recording.suffix.lower() != ".toml" or config.suffix.lower() == ".toml":
         return ""
     right = f"{shlex.quote(str(config))} {shlex.quote(str(recording))}"
@@ -48,7 +48,7 @@ def of_columns(file: Path) -> bool:
 
 
 def how_to_configure(file: Path) -> str:
-    """How to get what a recording of another program needs beside it."""
+    """How to get the file that a recording of another program needs besides itself."""
     name = shlex.quote(str(file))
     if file.suffix.lower() in FRAMES:
         return (

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         tell_open_questions(options.config, options.columns)
         if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
             if options.columns is not None:
-                return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
+                return fail("replay: --columns goes with a configuration, and a table was given", EXIT_USAGE)
             columns = with_torque(load_columns(options.config))
             channels = _read(options, columns)
             if too_slow := _pace(options, channels, columns):

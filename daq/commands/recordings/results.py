@@ -47,7 +47,7 @@ class Changes:
 
 
 class Noticed(NamedTuple):
-    """What is printed beside the estimates."""
+    """What is printed in addition to the estimates."""
 
     config: Config
     mistakes: Mistakes  # of a person, by joint

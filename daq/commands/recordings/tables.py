@@ -25,7 +25,7 @@ class Repeated(NamedTuple):
     places: NDArray[np.integer[Any]]
 
     def rows(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.object_]:
-        """These values, one for each of its own, as they stand in the rows."""
+        """These values, one for each row, in the order of the rows."""
         table = np.empty(len(values), object)
         table[:] = values
         return np.asarray(table[self.places])

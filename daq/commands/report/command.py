@@ -21,7 +21,7 @@ TIMEOUT: Final = 120.0  # s that a browser may take
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=".html; beside the first recording by default")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=".html; next to the first recording by default")
     parser.add_argument("--pdf", action="store_true", help="and the same as PDF (needs chromium)")
 
 

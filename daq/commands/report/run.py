@@ -63,7 +63,7 @@ class JointRun:
         elif family == "wear":
             self.wear = update["text"]
         elif family == "event" and update["kind"] == "baseline":
-            self.drift = {}  # from here on there is another baseline, or none
+            self.drift = {}  # from now on there is another baseline, or none
 
     @property
     def estimates(self) -> Floats:

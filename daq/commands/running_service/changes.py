@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Acknowledge if that is asked for, else show every record that is open or not over."""
+    """Acknowledge changes if the options say so, else show every record that is open or not over."""
     try:
         config = load(options.config)
     except ConfigError as mistakes:

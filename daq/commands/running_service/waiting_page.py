@@ -113,7 +113,7 @@ def _is_served(address: str) -> bool:
 
 
 def _serve(address: str, told: int, begun: int) -> int:
-    """Answer until the pipe of lines ends, which it does with the last process that says something.
+    """Answer until the pipe of lines ends, which it does with the last process that writes to it.
 
     begun: a pipe that gets a byte as soon as the page can be seen.
     """

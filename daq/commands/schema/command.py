@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 def _print_types(options: argparse.Namespace) -> int:
     """Print the types of all topics."""
     if options.what is not None:
-        return fail(f'expected no name beside --as {options.form}, found "{options.what}"', EXIT_USAGE)
+        return fail(f'expected no name together with --as {options.form}, found "{options.what}"', EXIT_USAGE)
     if options.form == "python":
         from daq.commands.schema.typed_dicts import typed_dicts
 

@@ -81,7 +81,7 @@ def _built(description: Description, lines: Lines, problems: list[ConfigurationP
 
 
 def _wrong_names(data: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Names that are twice there, or not at all, as far as the tables can be read."""
+    """Names that are given twice or are missing, as far as the tables can be read."""
     above: list[str] = []
     links = [str(one.get("name", "")) for one in _tables(data, "links")]
     known = list(dict.fromkeys(links))

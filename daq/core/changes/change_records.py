@@ -171,7 +171,7 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def follow(self, found: ChangeRecord | None, parameter: str, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Follow what is measured beside the estimate and has a reference of its own; returns the message that is due.
+        """Follow a measurement that is no parameter and has its own reference; returns the message that is due.
 
         found: how it has changed, None where it has not; timestamp: Unix s.
         """
@@ -292,7 +292,7 @@ class ChangeRecords:
             self.records.remove(settled)
 
     def _message_due(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """The message, where it says something new, or new numbers of an open record are due."""
+        """The message, if its text is new or new numbers of an open record are due; otherwise none."""
         said = tuple(
             (one.parameter, one.told, bool(one.over), bool(one.acknowledged), one.remedy) for one in self.records
         )

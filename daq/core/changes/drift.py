@@ -251,7 +251,7 @@ class Comparison:
         return self.records.diagnose(self.causes.diagnosis, unit, epoch / 1e9, timestamp)
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """A person has seen what has changed: without a baseline the present values are the reference from here on.
+        """A person has seen what has changed: without a baseline the present values are the reference from now on.
 
         timestamp: Unix s. Returns the message about it.
         """

@@ -1,7 +1,7 @@
 """What has changed of one joint by the model of the whole robot; it goes into the joint's own records.
 
     friction_slow, friction_fast   friction torque at two speeds, compared as a parameter of the joint is (drift.py)
-    torque_offset                  another zero of its torque, where a finding says so
+    torque_offset                  another zero of its torque, where a finding reports it
     torque_constant, encoder_slip, spring   what a finding says and the robot holds beside its model
 
 The reference of a friction is the robot's baseline, or without one the values of the robot's own start. That of the
@@ -88,7 +88,7 @@ class JointInRobot:
         return messages + self._follow_offset(now) + self._follow_held(now)
 
     def acknowledge(self, timestamp: float) -> list[Message]:
-        """A person has seen what has changed: without a baseline the present values are the reference from here on.
+        """A person has seen what has changed: without a baseline the present values are the reference from now on.
 
         timestamp: Unix s. Returns the messages about it.
         """

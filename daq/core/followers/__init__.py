@@ -1,1 +1,1 @@
-"""What follows a joint's samples beside its estimate: use, the fleet's summary, channels for the page."""
+"""What follows a joint's samples in addition to its estimate: use, the fleet's summary, channels for the page."""

@@ -96,7 +96,7 @@ class SampleFollowers:
             self.channel_watch.absorb(ticks, samples)
 
     def watch_channels(self, wanted: bool) -> None:
-        """Keep raw samples for a person from here on, or no longer."""
+        """Keep raw samples for a person from now on, or no longer."""
         if wanted != (self.channel_watch is not None):
             self.channel_watch = ChannelWatch(self._name, self._channels, self._rate) if wanted else None
 

@@ -24,7 +24,7 @@ FAULTED_EVERY: Final = 500_000_000
 
 
 def equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
-    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN stand for the missing ones."""
+    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN replace the missing ones."""
     if not len(ticks):
         return []
     steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))

@@ -27,7 +27,7 @@ GRACE: Final = 2.0
 TURN: Final = 2_000
 #: s, argued: Messages are taken this often: many at once cost less than each by itself.
 EVERY: Final = 0.1
-FILES: Final = 64  # open files beside one for each service
+FILES: Final = 64  # open files in addition to one for each service
 
 log = logging.getLogger("jointwatch")
 

@@ -83,7 +83,7 @@ class WrittenContinuity:
         return found
 
     def copy(self) -> Self:
-        """Another one that stands where this one does."""
+        """A copy in the same state."""
         found = type(self)()
         found._last, found.stale = dict(self._last), Counter(self.stale)
         found._past = {name: list(boots) for name, boots in self._past.items()}

@@ -3,7 +3,7 @@
     TABLE/day=2026-01-31/COLLECTOR.FIRST-END.parquet        first and end: Unix s of what is in it
     raw/day=2026-01-31/COLLECTOR.FIRST-END.WRITTEN.parquet  written: Unix ns
 
-A file appears as a whole or not at all, and is replaced as a whole: a reader never sees half of one. Files of
+A file appears and is replaced as a whole: a reader never sees half of one. Files of
 `minutes`, `hours` and `days` have one interval each, so that writing one again counts nothing twice.
 """
 
@@ -120,7 +120,7 @@ class Lake:
                 draft.unlink(missing_ok=True)
 
     def metadata(self, file: LakeFile) -> dict[bytes, bytes]:
-        """What `write` was given beside the rows. Raises LakeError."""
+        """The metadata that `write` was given with the rows. Raises LakeError."""
         from pyarrow import parquet
 
         try:

@@ -12,7 +12,7 @@ from daq.fleet.live.settings import CollectedService
 from daq.stream.keys import read_pair, read_public
 
 SUMMARY: Final = "summary/"
-#: 1, argued: Summaries that wait for one service: half a minute of seven joints. Of a thousand services 150 MB.
+#: 1, argued: Summaries that wait for one service: half a minute of seven joints; 150 MB for a thousand services.
 QUEUE: Final = 256
 #: ms, argued: A service that vanished is noticed within these, then looked for again.
 HEARTBEAT, HEARTBEAT_TIMEOUT = 5_000, 20_000

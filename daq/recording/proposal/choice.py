@@ -13,7 +13,7 @@ EFFORTS: Final = ("torque", "force", "input", "current", "load")  # the first of
 
 
 class Match(NamedTuple):
-    """A family beside the positions, joint by joint."""
+    """A family of columns other than the positions, joint by joint."""
 
     family: ColumnFamily
     members: list[Member | None]  # in the order of the positions; None where a joint has none

@@ -11,13 +11,13 @@ from estimators.quantities import Floats
 
 #: 1, argued: Share of rows at which times may go back: several runs in one file.
 BACKWARDS: Final = 0.02
-#: 1, argued: Share of rows at which times may stand still: a logger that is quicker than its source writes rows twice.
+#: 1, argued: Share of rows at which times may repeat: a logger that is quicker than its source writes rows twice.
 TWICE: Final = 0.5
 #: 1, argued: Median deviation of the steps of a clock from their median; a position that rises has no equal steps.
 EVEN: Final = 0.2
-# median step from which times are no seconds: nobody records joints at less than 5 Hz, nor at more than 5 kHz
+# median step from which times are not in seconds: joints are recorded at 5 Hz to 5 kHz
 STEPS: Final = ((1e5, "ns"), (100.0, "µs"), (0.2, "ms"))
-#: s, argued: Shortest step of times in s: nobody records joints at more than 20 kHz; steps of days are shorter.
+#: s, argued: Shortest step of times in s: joints are recorded at 20 kHz at most; steps in days are shorter.
 LEAST: Final = 5e-5
 FACTORS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _UNIT: Final = re.compile(

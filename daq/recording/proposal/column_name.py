@@ -1,4 +1,4 @@
-"""Reads the name of a column: its quantity, whether it was measured, its unit, and what remains to name the joint."""
+"""Reads the name of a column: its quantity, whether it was measured, its unit, and the rest, which names the joint."""
 
 import re
 import unicodedata

@@ -45,7 +45,7 @@ class Contents:
         return find_clock(self.table, len(family.members[0].values), family.container, self.units)
 
     def rising_clock(self, family: ColumnFamily) -> Clock | None:
-        """A column beside a family's without a name of times that rises as times do; it has to be asked for."""
+        """A column that rises as times do but is not named so, next to a family's; a person has to decide."""
         rest = {name: one for name, one in self.table.items() if one.ndim == 1 and not read_name(name).role}
         return None if self.unnamed else rising_column(rest, len(family.members[0].values), self.units)
 
@@ -82,7 +82,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
 
 
 def _refuse_frames(file: Path) -> None:
-    """Refuse what holds no columns. Raises RecordingError."""
+    """Refuse contents without columns. Raises RecordingError."""
     bag = file.suffix.lower() == SUFFIX or is_database(file)
     if bag and file.exists() and not is_bag(file):
         try:
@@ -168,7 +168,7 @@ def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[ColumnFa
 
 
 def _guess(file: Path, contents: Contents, name: str, texts: Sequence[str]) -> None:
-    """A table without names; texts: what stands in every row beside its numbers, as the joints' names.
+    """A table without names; texts: what is in every row besides its numbers, as the joints' names.
 
     Raises RecordingError.
     """

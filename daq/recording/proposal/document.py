@@ -230,7 +230,7 @@ class _Document:
         return position_unit(alone, declared, float("nan"))
 
     def _effort_of(self, place: int) -> tuple[ColumnFamily, Member] | None:
-        """The torque of a joint; the force of one that has no torque beside joints that have."""
+        """The torque of a joint; the force of one that has no torque, where other joints have one."""
         for one in (self._effort, *(other for other in self._found if other.family.role == "force")):
             member = one.members[place]
             if member is not None:
@@ -314,7 +314,7 @@ def _named(key: Key, keys: Sequence[Key]) -> str:
 
 
 def _common(position: ColumnFamily, effort: ColumnFamily) -> str:
-    """What the two columns of a file's only joint are both called, beside their quantities: "elbow"; or nothing."""
+    """The name that the two columns of a file's only joint share, without their quantities: "elbow"; or nothing."""
     both = [word for word in position.said.rest if word in effort.said.rest and word not in SILENT]
     return "_".join(dict.fromkeys(both))
 

@@ -126,7 +126,7 @@ def _family(members: list[tuple[str, ColumnName, Floats]]) -> ColumnFamily:
 
 
 def _keys(rests: list[tuple[str, ...]]) -> list[Key]:
-    """What differs: without words that all have, and without those that say nothing, where numbers do."""
+    """The words that differ: without those that all have, and, where numbers differ, the numbers alone."""
     telling = [tuple(word for word in rest if word not in SILENT) for rest in rests]
     if len(rests) > 1 and len({len(one) for one in telling}) == 1:
         differs = [len(set(place)) > 1 for place in zip(*telling, strict=True)]
@@ -135,7 +135,7 @@ def _keys(rests: list[tuple[str, ...]]) -> list[Key]:
         return once if len(set(once)) == len(keys) else keys
     shared = set(telling[0]).intersection(*telling) if len(rests) > 1 else set()
     keys = [tuple(word for word in rest if word not in shared) for rest in telling]
-    if len(set(keys)) < len(keys):  # a number that all have, and that is one joint's as well
+    if len(set(keys)) < len(keys):  # a number that all have is also the number of one joint
         keys = telling
     if len(rests) == 1:
         numbers = tuple(word for word in telling[0] if word.isdigit())

@@ -67,7 +67,7 @@ def guess(matrix: Floats, name: str, beside: Clock | None = None, texts: int = 0
     known = {first[0], *chain.values()}
     others = [k for k in range(count) if k not in known]
     if len(others) != 1:
-        lacking = "no torque beside them" if not others else f"{len(others)} more quantities, any may be the torque"
+        lacking = "no torque with them" if not others else f"{len(others)} more quantities, any may be the torque"
         return Guessed(clock, [], "", f"found positions and their rates, {lacking}: write {names}")
     roles = {"position": first[0], "velocity": chain[first[0]], "torque": others[0]}
     families = [_family(role, [(i, matrix[:, i]) for i in places[k]], name) for role, k in roles.items()]

@@ -1,4 +1,4 @@
-"""The history file: what joints were like over years, by minute, hour and day, in one SQLite file a robot.
+"""The history file: values of joints over years, by minute, hour and day, in one SQLite file for each robot.
 
-`tables.py` has its tables, `interval.py` what is written of one minute, `file.py` writes, `reading.py` reads.
+`tables.py` has its tables, `interval.py` the content of one minute, `file.py` writes, `reading.py` reads.
 """

@@ -44,7 +44,7 @@ class HistoryFile:
     def __init__(self, path: Path, minutes: float) -> None:
         """minutes: days for which minutes are kept. Raises HistoryError; a damaged file is set aside."""
         self.path, self._minutes = path, minutes
-        self.remarks: list[str] = []  # what is to be said of the file
+        self.remarks: list[str] = []  # remarks about the file, to be logged
         self._joints: dict[str, int] = {}
         self._quantities: dict[tuple[str, str, str], int] = {}
         self._opened = self._open()

@@ -1,6 +1,6 @@
-"""A joint's friction by speed, as the history file has it: its bands, and the hours that wear is judged from.
+"""A joint's friction by speed in the history file: bands of speed, and the hours from which wear is judged.
 
-A band is called after the middle of its speeds, `friction@0.39`; its value is half the difference of the friction in
+A band is named after the middle of its speeds, `friction@0.39`; its value is half the difference of the friction in
 both directions, so an offset of the torque is not in it.
 """
 
@@ -20,7 +20,7 @@ from estimators.wear.friction_hours import FrictionHours
 MIDDLES: Final = tuple(0.01 * 2.5**step for step in range(10))
 #: 1, argued: Values in a band and hour from which its mean counts: four seconds of motion at 25 values a second.
 FEWEST_VALUES: Final = 100
-#: hours, argued: Hours in which a band must have been moved in, so that it counts.
+#: hours, argued: Hours with motion in a band from which the band is used.
 FEWEST_HOURS: Final = 40
 #: 1, argued: Bands that are judged at most: the slow ones among them are alike.
 MOST: Final = 5
@@ -29,7 +29,7 @@ TORQUE: Final = "torque"
 
 
 def band_name(middle: float) -> str:
-    """The quantity's name of a band."""
+    """The name of a band as a quantity."""
     return f"{BAND}{middle:.2g}"
 
 

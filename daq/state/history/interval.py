@@ -1,4 +1,4 @@
-"""What is written into the history file of one minute: figures of each quantity, use counts, records of changes."""
+"""One minute of the history file: figures of each quantity, use counts, records of changes."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ class Figures:
         self.low, self.high = min(self.low, value), max(self.high, value)
 
     def repeat(self, value: float, count: int) -> None:
-        """Make them those of `count` values that are all alike."""
+        """Set them to those of `count` equal values."""
         self.n, self.total, self.squares = count, count * value, count * value * value
         self.low = self.high = value
 
@@ -37,11 +37,11 @@ class Figures:
         return self.n, self.total / self.n, math.sqrt(self.squares / self.n), self.low, self.high
 
 
-BAND: Final = "friction@"  # what the names of a friction's bands of speed begin with
+BAND: Final = "friction@"  # prefix of the names of a friction's bands of speed
 
 
 class Quantity(NamedTuple):
-    """What figures are of."""
+    """A quantity of which figures are kept."""
 
     joint: str
     name: str

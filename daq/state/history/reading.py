@@ -1,6 +1,6 @@
 """Reads the history file while the service writes it, or after: values and use counts by interval, records of changes.
 
-Rows that are later than now, which a wrong clock has left, are not shown.
+Rows with a time in the future, left by a wrong clock, are not shown.
 """
 
 import contextlib
@@ -68,11 +68,11 @@ class HistoryReader:
         self._db.close()
 
     def joints(self) -> list[str]:
-        """Names of the joints that it has something of."""
+        """Names of the joints in the file."""
         return [name for (name,) in self._all("SELECT name FROM joint ORDER BY id")]
 
     def span(self) -> tuple[int, int]:
-        """Unix s at which the first and the last day with anything begin; (0, 0) where there is nothing."""
+        """Unix s at which the first and the last day with values begin; (0, 0) where there are none."""
         first, last = self._all(
             """SELECT min(start), max(start) FROM (SELECT start FROM day UNION SELECT start FROM use_day)
             WHERE start <= ?""",
@@ -106,7 +106,7 @@ class HistoryReader:
         return [UseRow(first, UseCounts(*counts)) for first, *counts in rows]
 
     def total_use(self, joint: str) -> TotalUse | None:
-        """Use of a joint since the file began; None where nothing has counted any."""
+        """Use of a joint since the file began; None where none was counted."""
         rows = self._all(
             """SELECT since, unit, seconds, travel, reversals, starts
             FROM use_total JOIN joint j ON j.id = joint WHERE j.name = ?""",
@@ -123,7 +123,7 @@ class HistoryReader:
         return [json.loads(text) for (text,) in rows]
 
     def notes(self) -> list[tuple[float, str]]:
-        """What has happened to the file: Unix s, sentence."""
+        """Notes about the file, such as a repair: Unix s, sentence."""
         return [(when, text) for when, text in self._all("SELECT time, text FROM note ORDER BY time")]
 
     def _all(self, query: str, *values: object) -> Sequence[Any]:
@@ -133,7 +133,7 @@ class HistoryReader:
             raise HistoryError(f"{self.path}: cannot be read: {error}") from error
 
     def _connect(self) -> sqlite3.Connection:
-        """Open the file; one that lies where nothing can be written, without a log beside it, is opened as it is."""
+        """Open the file; one in a folder that cannot be written, and without a log, is opened as it is."""
         place = self.path.absolute().as_uri()
         for how in ("mode=ro", "mode=ro&immutable=1"):
             try:

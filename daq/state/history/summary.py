@@ -1,11 +1,11 @@
-"""What a quantity was over some hours, with a standard deviation that holds for a comparison.
+"""Summary of a quantity over some hours, with a standard deviation that suits a comparison of two times.
 
 An estimate's standard deviation does not fall with the number of estimates: they share rows, and a day's temperature.
 So the deviation of the mean of a day is that of one estimate, and how its hours differ:
 
     deviation² = Σ n·σ² / Σ n + Σ n·(mean_h − mean)² / Σ n
 
-What is measured has no σ of its own, only how the hours differ. Of residual and torque the level is the rms.
+A measured quantity has no σ of its own, only the spread of its hours. The level of residual and torque is their rms.
 """
 
 import math
@@ -17,7 +17,7 @@ from daq.state.history.interval import BAND
 from daq.state.history.reading import ValueRow
 
 LEVELS: Final = ("residual", "torque")  # quantities whose rms is their level
-MEASURED: Final = (*LEVELS, "temperature")  # quantities that have no σ of their own, beside the bands of friction
+MEASURED: Final = (*LEVELS, "temperature")  # quantities without a σ, in addition to the bands of friction
 
 
 class Summary(NamedTuple):
@@ -27,7 +27,7 @@ class Summary(NamedTuple):
     deviation: float  # NaN: not known
     low: float
     high: float
-    n: int  # values that went in
+    n: int  # number of values
 
 
 class Difference(NamedTuple):

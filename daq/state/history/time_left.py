@@ -1,4 +1,4 @@
-"""How many days a parameter that has changed takes to a limit, from its days and the way that the joint made on them.
+"""Days until a changed parameter reaches a limit, from its daily values and the way that the joint made on each day.
 
 The clock is the way that the joint has made since its first day, or since the last repair: a fall towards the reference
 that stays. A day without motion does not count.
@@ -22,18 +22,18 @@ class Limit(NamedTuple):
 
 
 class TimeLeft(NamedTuple):
-    """What is said of one parameter of one joint."""
+    """The time left of one parameter of one joint, in days and in words."""
 
     parameter: str
     limit: float
-    left: Remaining | None  # in days; None: nothing can be said
+    left: Remaining | None  # in days; None: not known
     text: str
 
 
 def time_left_of(
     limit: Limit, values: Mapping[int, float], ways: Mapping[int, float], reference: float, newest: float
 ) -> TimeLeft:
-    """What can be said of a parameter of which a change has been reported.
+    """The time left of a parameter that is reported as changed.
 
     values: the parameter's mean of each day (Unix s of its start), in order; ways: the way made on each day, rad (m),
     in order; reference: the value that the change has left; newest: the value now.

@@ -17,12 +17,12 @@ from estimators.quantities import Floats
 from estimators.wear.dry_wear import COMMISSIONING, follow, wear_of
 from estimators.wear.time_to_limit import FEWEST, PACE, Remaining, days_to_limit
 
-#: 1, argued: Hours outside these quantiles of a parameter are its outliers, not its weather.
+#: 1, argued: Hours outside these quantiles of a parameter are outliers, not an effect of temperature.
 RANGE: Final = (0.01, 0.99)
 
 
 class JointWear(NamedTuple):
-    """What is known of a joint's wear; times are Unix s."""
+    """The wear of a joint; times are Unix s."""
 
     since: float  # beginning of the reference
     judged: float  # end of the last day that went in; 0: none yet
@@ -32,22 +32,22 @@ class JointWear(NamedTuple):
     z: float
     told: bool
     onset: float  # 0: before it is detected
-    new: float  # share of the last day's hours at temperatures that are new
+    new: float  # share of the last day's hours at temperatures that the reference does not contain
     thermometer: bool
     limit: float  # share at which something must be done
-    left: Remaining | None  # in days in use; None: before an onset, or nothing can be said
+    left: Remaining | None  # in days in use; None: before an onset, or not known
     usual: dict[str, tuple[float, float]]  # parameter → range of its hours' means that heat and load explain
 
     @property
     def text(self) -> str:
-        """The sentence about it."""
+        """The wear in a sentence."""
         if not self.judged:
             return f"wear is not known yet: {self.days} of {COMMISSIONING} days in motion are learnt"
         size = f"{100 * self.wear:.0f} ± {100 * self.deviation:.0f} %"
         if not self.told:
             cold = "; not known at today's temperature yet" if self.new > 0.5 else ""
-            return f"no wear is reported: dry friction has changed by {size} beside heat and load{cold}"
-        return f"dry friction has grown by {size} beside heat and load; {self.limit_text}"
+            return f"no wear is reported: dry friction has changed by {size}, corrected for heat and load{cold}"
+        return f"dry friction has grown by {size}, corrected for heat and load; {self.limit_text}"
 
     @property
     def limit_text(self) -> str:
@@ -63,7 +63,7 @@ class JointWear(NamedTuple):
 
 
 def in_words(left: Remaining | None) -> str:
-    """The time that is left, as people say it: `in 30–55 days at this use`."""
+    """The time left in words: `in 30–55 days at this use`."""
     if left is None:
         return "not known yet"
     if left.high == 0.0:

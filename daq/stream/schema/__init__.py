@@ -33,7 +33,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "event/": ("something happened to a joint", event_fields, frozenset({*WINDOW, "search"})),
     "drift/": ("a joint against its baseline, or its start", drift_fields, frozenset(("reference",))),
     "change/": ("what has changed of a joint, until a person acknowledges it", change_fields, frozenset()),
-    "wear/": ("dry wear of a joint beside heat and load", wear_fields, frozenset(("wear", "deviation"))),
+    "wear/": ("dry wear of a joint", wear_fields, frozenset(("wear", "deviation"))),
     "lost_motion/": ("the gear between two encoders", lost_motion_fields, frozenset(("first",))),
     "summary/": ("what a fleet keeps of a joint", summary_fields, frozenset(("error",))),
     "clearance/": ("the clearance of a joint's bearing", clearance_fields, frozenset(("first",))),

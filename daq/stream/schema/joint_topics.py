@@ -158,7 +158,7 @@ def wear_fields(_: Iterable[str]) -> Schema:
         "since": number("Unix s at which the days begin that it is measured against"),
         "judged": number("Unix s of the end of the last day that went in; 0: none yet"),
         "days": {"type": "integer", "minimum": 0, "description": "with motion so far"},
-        "wear": number("share by which dry friction has grown beside heat and load; missing: not known yet"),
+        "wear": number("growth of dry friction, corrected for heat and load, as a share; missing: not known yet"),
         "deviation": number("its standard deviation"),
         "z": number("the evidence for it, in standard deviations"),
         "told": {"type": "boolean", "description": "whether it is certain"},

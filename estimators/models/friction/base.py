@@ -162,7 +162,7 @@ def coulomb(axis: Axis, equation: str) -> Parameter:
 
 
 def offset(axis: Axis, equation: str) -> Parameter:
-    """A constant torque (force) beside the friction."""
+    """A constant torque (force) in addition to the friction."""
     meaning = "constant part, such as a sensor's bias"
     return Parameter("offset", axis.effort, -math.inf, math.inf, equation, meaning, BOTH_WAYS)
 

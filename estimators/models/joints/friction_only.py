@@ -1,6 +1,6 @@
 """The friction of a drive alone: τ − τ_joint − J·q̈ = friction(q, q̇, τ_joint; η) + offset + ripple, J known.
 
-Where the torque constant and the motor's inertia are not trusted, they are learnt beside it, with a torque sensor as
+Where the torque constant and the motor's inertia are not trusted, they are learnt with it, with a torque sensor as
 the measure of both: τ = k·τ_joint + J·q̈ + friction + offset + ripple; k is 1 where both torques have the right scale.
 
 Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The torque that the friction takes is measured

@@ -4,10 +4,10 @@
     E = c₂ cos 2Nθ_m + s₂ sin 2Nθ_m + c₁ cos Nθ_m + s₁ sin Nθ_m
 
 on the link side, N the gear ratio; 2b is the lost motion, and λ holds the skew of the encoders less F_v/K. τ_w is the
-torque that the link takes from the gear, J_l θ̈_l + gravity, of which the sign is enough, where it is certain. There the
-gap is taken up to one side and b is linear: its width need not be guessed. The sign comes from the link: taken
-from τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at
-first shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
+torque that the link takes from the gear, J_l θ̈_l + gravity, of which the sign is enough, where it is certain. There
+the gap is taken up to one side and b is linear: its width need not be guessed. The sign comes from the link: taken from
+τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at first
+shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
 
 The sign of τ_w is that of the gear's torque where τ_w is larger than what it may be wrong by: `band`, and KNOWN of its
 two parts. Where the link drives the motor (τ_w w < 0) also the link's friction f_c + f_v|w|, which is learnt.
@@ -106,7 +106,7 @@ class LostMotionSettings(Watching):
     gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # N·m, signed, θ_l from the upright
     load: bool = False  # the link's torque comes as a channel, from a model of the robot, instead of the two above
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0  # N
-    band: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # N·m of load below which its sign is not known at all
+    band: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # N·m of load below which its sign is not known
     small: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # N·m, of the rows that are asked for a soft spring
 
     def channels(self) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
     M q̈ + h = S τ_a + Jᵀλ + Q_f(λ, q̈)             φ(q) = 0
 
 λ are the cut joints' forces. Put back as external forces they give the wrench of every tree joint, that its friction,
-that Q_f, that λ again: a fixed point. It contracts when friction is small beside what drives the mechanism, at a rate ρ
-that the iteration itself shows; where ρ stays at 0.9 or above (self-locking) the row is marked DIVERGED.
-A tree driven at every joint needs no iteration: nothing across an axis depends on the torque about it.
-Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368, (24), (42), (52), (54); fixed point and its test are ours.
+that Q_f, that λ again: a fixed point. It contracts when friction is small compared with what drives the mechanism, at a
+rate ρ that the iteration itself shows; where ρ stays at 0.9 or above (self-locking) the row is marked DIVERGED. A tree
+driven at every joint needs no iteration: nothing across an axis depends on the torque about it. Reference: Guo, Ju,
+Wang, Aerospace 2024, 11, 368, (24), (42), (52), (54); fixed point and its test are ours.
 """
 
 from typing import Final

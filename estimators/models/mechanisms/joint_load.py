@@ -45,7 +45,7 @@ def resolve(force: Floats, moment: Floats, axis: Floats, slides: bool, bearing: 
         bent += (moment[k] - m * axis[k]) ** 2
     loads[RADIAL], loads[AXIAL], loads[BENDING] = np.sqrt(across), abs(f), np.sqrt(bent)
     if slides:
-        loads[AXIAL] = abs(m)  # what presses a slide beside force and bending is the moment about its axis
+        loads[AXIAL] = abs(m)  # a slide is pressed by force, by bending, and by the moment about its axis
         loads[NORMAL] = loads[RADIAL] + loads[BENDING] / bearing[PIN] + loads[AXIAL] / bearing[FRICTION_ARM]
     else:
         loads[NORMAL] = bearing[PIN] * loads[RADIAL] + bearing[FRICTION_ARM] * loads[AXIAL]

@@ -170,7 +170,7 @@ def _left_out(phi: Floats, shift: Floats) -> float:
 
 
 def _solve(information: Floats, moments: Floats) -> Floats:
-    """Least squares, of the smallest norm where the load does not turn enough; the arc says so."""
+    """Least squares, of the smallest norm where the load does not turn enough, which the arc shows."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     found = np.linalg.lstsq(information / np.outer(scale, scale), moments / scale, rcond=1e-10)[0]
     return np.asarray(found / scale)

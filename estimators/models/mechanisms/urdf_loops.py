@@ -1,7 +1,7 @@
 """A mechanism from a URDF, which knows trees only, and a TOML list of what closes its loops.
 
-The TOML names the file (`urdf`, beside it), the joints that are driven (`drives`), `bearings` by joint, and `cuts`
-whose points lie in the URDF's link frames. Links are turned into frames that are parallel to the base's at zero.
+The TOML names the file (`urdf`, in the same folder), the joints that are driven (`drives`), `bearings` by joint, and
+`cuts` whose points lie in the URDF's link frames. Links are turned into frames that are parallel to the base's at zero.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from estimators.quantities import Axis, Floats, Settings
 class UrdfLoops(Settings):
     """What a URDF does not say of a mechanism."""
 
-    urdf: str  # file, beside this one
+    urdf: str  # file, relative to this one
     drives: tuple[str, ...] | None = None  # joints; none given: all
     bearings: dict[str, Bearing] = Field(default={})  # joint → its bearing
     cuts: tuple[Cut, ...] = ()  # `link` and `other` are links of the URDF

@@ -1,7 +1,7 @@
 """Robots as trees of joints: description, kinematics, inverse dynamics, regressors, base parameters.
 
 Joints come in an order where a parent precedes its children; link i is what joint i moves. Link i's frame is joint i's:
-URDF's child frame, or the frame that turns with z in a DH table. Of a link the ten standard parameters are, about the
+URDF's child frame, or the frame that turns with z in a DH table. The ten standard parameters of a link are, about the
 origin of that frame and in its axes, in Pinocchio's order,
 
     [m  mx my mz  Ixx Ixy Iyy Ixz Iyz Izz]            kg, kg·m, kg·m²
@@ -21,5 +21,5 @@ link through the joint, and what the surroundings exert on the link (external ma
 Gravity is part of the tree: `tree.weightless()` is the same robot without it. Kernels of one row, for other kernels,
 are the `@inline` functions `motion` (kinematics.py), `forces` (newton_euler.py) and `regressor_row` (regressor.py).
 
-    base_projection(tree)                             base_parameters.py: which columns tell, and what they stand for
+    base_projection(tree)                             base_parameters.py: identifiable columns, and their meaning
 """

@@ -1,4 +1,4 @@
-"""Which combinations of the standard parameters a robot's torque can tell, and what each of them stands for.
+"""Base parameters: the combinations of standard parameters that a robot's torque identifies, and what each means.
 
 Stack Y over random motions; un-pivoted QR in column order; a column is independent where |R_kk| exceeds the rounding of
 the largest. With Y = [Y1 Y2], Y2 = Y1 β:  τ = Y1 (π1 + β π2), so that the base regressor is a subset of columns and the
@@ -18,7 +18,7 @@ ROWS: Final = 400  # random motions
 DEPENDENT: Final = 10.0  # times the rounding of the largest |R_kk|, below which a column says nothing new
 NOTHING: Final = 1e-10  # entry of β below which it is none
 NAMES: Final = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-# within a link inertia comes before mass: a column that could stand for either then stands for the inertia
+# within a link inertia comes before mass: a column that could mean either then means the inertia
 ORDER: Final = (4, 5, 7, 6, 8, 9, 1, 2, 3, 0)
 
 

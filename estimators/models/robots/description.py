@@ -1,4 +1,4 @@
-"""A robot: joints in a tree, what its links weigh, where its tools sit, and what stands beside the rigid body."""
+"""A robot: joints in a tree, masses of its links, places of its tools, and torques besides those of the rigid body."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final

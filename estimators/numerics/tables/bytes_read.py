@@ -1,4 +1,4 @@
-"""Tells who waits for a long table how many of its bytes were read; nobody listens unless `observed` says so.
+"""Reports how many bytes of a long table were read to a listener that `observed` sets; by default there is none.
 
 drivers/files/bytes_read.py does the same for logs of frames: neither package knows the other.
 """

@@ -1,7 +1,7 @@
 """Tables in text: CSV of any usual form, and numbers between spaces.
 
 What varies is found from the first lines: encoding, what stands between columns, decimal commas, lines of comment,
-names over one line or two, a row of units, no names at all. Cells may hold instants and lists of numbers.
+names over one line or two, a row of units, or no names. Cells may hold instants and lists of numbers.
 """
 
 import re
@@ -99,7 +99,7 @@ def _form(head: Sequence[str]) -> TextForm | None:
         if between is not None and not any(between in line for line in sample):
             continue
         if between is None and best is not None and any(re.search(r'"[^"]*\s[^"]*"', line) for line in sample):
-            continue  # the spaces stand inside of quoted cells
+            continue  # the spaces are inside quoted cells
         parts = [cells(line, between) for line in sample]
         widths = [len(one) for one in parts]
         width = max(set(widths), key=lambda one: (widths.count(one), one))

@@ -16,7 +16,7 @@ _DAY: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T]|, ?)(.*)")
 def instants_of(column: Sequence[str]) -> NDArray[np.float64]:
     """Seconds of each cell, NaN for those that are no instant.
 
-    Of 05/11/2026 nobody knows whether it is in May or in November: the order that reads more cells counts for all.
+    05/11/2026 may be in May or in November: the order that reads more cells is taken for all.
     """
     day_first = np.array([_instant(one, day_first=True) for one in column])
     if np.isfinite(day_first).all():

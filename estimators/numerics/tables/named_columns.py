@@ -1,4 +1,4 @@
-"""What a reader of columns returns: the arrays by name, and what the file says of them beside the numbers."""
+"""What a reader of columns returns: the arrays by name, and what else the file says about them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class NamedColumns:
     texts: dict[str, str] = field(default_factory=dict)  # columns that hold the same text in every row
     notes: list[str] = field(default_factory=list)  # what was understood of the file's form, in words
     long: str = ""  # the column of names, where every row is of another joint
-    labels: Sequence[str] = ()  # what stands in that column
+    labels: Sequence[str] = ()  # the texts in that column
 
 
 def numbered_texts(name: str, texts: Sequence[str]) -> dict[str, str]:
@@ -34,7 +34,7 @@ def numbered_texts(name: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def unnamed_texts(texts: Mapping[str, str]) -> list[str]:
-    """The texts that stand in columns without names, in order."""
+    """The texts in columns without names, in order."""
     return [text for name, text in texts.items() if re.fullmatch(rf"{UNNAMED}\d+", name)]
 
 

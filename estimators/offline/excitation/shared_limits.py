@@ -57,7 +57,7 @@ class SharedLimits:
         return np.asarray(origin[:, space.link] + rotation[:, space.link] @ space.place)
 
     def judge(self, moved: TrajectoryMotion) -> list[LimitCheck]:
-        """Every limit beside what the motion does."""
+        """Every limit, compared with what the motion does."""
         found = []
         if self._torque is not None:
             peak = np.abs(self.torques(moved)).max(axis=0)

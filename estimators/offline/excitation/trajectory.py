@@ -59,7 +59,7 @@ class Fourier(NamedTuple):
 
 
 class LimitCheck(NamedTuple):
-    """One limit of one joint beside what the motion does."""
+    """One limit of one joint, compared with what the motion does."""
 
     joint: int
     quantity: str  # "position", "velocity", "acceleration"

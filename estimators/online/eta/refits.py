@@ -61,7 +61,7 @@ class EtaRefits:
         count = last - max(first, last - len(rows.time))
         text, window = f"{purpose}, {count * self._row:.2f} s of motion", self._history.instants.span(count)
         self.state.started += 1
-        self._log.say("refit_started", text, window)
+        self._log.add_event("refit_started", text, window)
         start = purpose == "start"
         task = job(eta.block, rows, noise, before, start, self._settings)
         if start:
@@ -99,13 +99,13 @@ class EtaRefits:
     def accepted(self, pending: Pending, words: str, search: SearchReport | None = None) -> None:
         """Note that a result is accepted; words: by how much it moved η; search: how it was found."""
         self.state.accepted += 1
-        self._log.say("refit_accepted", pending.text, pending.window, _details(search))
-        self._log.say("refit", f"{pending.text}: {words}", pending.window)
+        self._log.add_event("refit_accepted", pending.text, pending.window, _details(search))
+        self._log.add_event("refit", f"{pending.text}: {words}", pending.window)
 
     def rejected(self, pending: Pending, reason: str, search: SearchReport | None = None) -> None:
         """Note that a result is rejected; search: how it was found, where there is one."""
         self.state.rejected += 1
-        self._log.say("refit_rejected", f"{pending.text}: {reason}", pending.window, _details(search))
+        self._log.add_event("refit_rejected", f"{pending.text}: {reason}", pending.window, _details(search))
 
     def counters(self) -> dict[str, int]:
         """Totals of started, accepted and rejected refits."""

@@ -90,7 +90,7 @@ class GearReport(NamedTuple):
 
 @dataclass(slots=True)
 class LostMotionState:
-    """State of LostMotion beside its blocks."""
+    """State of LostMotion except for its blocks."""
 
     VERSION: ClassVar[int] = 3
 

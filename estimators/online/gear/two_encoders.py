@@ -37,7 +37,7 @@ class WatchedGear(NamedTuple):
 
 
 def gear_of(joint: JointIdentification, rate: float) -> WatchedGear | None:
-    """Return the gear of a joint; None where it is not wanted, or has one encoder and nobody says so. rate: Hz."""
+    """Return the gear of a joint; None where it is not wanted, or is not configured with one encoder. rate: Hz."""
     wish, model = joint.lost_motion or GearWatchSettings(), joint.model
     if wish.watch and wish.encoders == 1:
         assert wish.inertia_motor is not None  # by the settings' own check

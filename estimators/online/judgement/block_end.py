@@ -1,4 +1,4 @@
-"""End of a block: counts and sums fade as the learner forgets, and what all rows say of the model is reported."""
+"""End of a block: counts and sums fade as the learner forgets, and the fit of the model to all rows is reported."""
 
 import math
 from typing import Final
@@ -68,7 +68,7 @@ def _disproportion(fit: FitState) -> float:
 def report(fit: FitState, learnt: Learnt) -> bool:
     """Write what misfit regressors explain, and whether it is too much for anything to be valid.
 
-    While there are too few blocks, as behind an alarm, the last report stands; returns whether there are enough.
+    While there are too few blocks, as after an alarm, the last report is kept; returns whether there are enough.
     """
     judged = fit.scores
     if judged.effective_blocks < LEAST or learnt.state.cusum > 0.0:

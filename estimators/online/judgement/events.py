@@ -23,7 +23,7 @@ class EventLog:
         self.state = EventLogState()
         self._events: list[Event] = []
 
-    def say(
+    def add_event(
         self,
         kind: str,
         text: str,
@@ -33,7 +33,7 @@ class EventLog:
         """Add an event; window: ns, first and last instant of the rows that it is about; details: plain data."""
         self._events.append(Event(self.state.time, kind, text, window, details))
 
-    def taken(self) -> list[Event]:
+    def take_events(self) -> list[Event]:
         """Return what happened since the last call."""
         events, self._events = self._events, []
         return events

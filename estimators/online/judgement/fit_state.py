@@ -64,7 +64,7 @@ class FitState(Layout, version=15):
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid
-    stands: bool = False  # whether what was reported is of rows that are forgotten, as behind an alarm
+    stands: bool = False  # whether what was reported is of rows that are forgotten, as after an alarm
     due: int = 0  # number of the row that ends the block
     forgotten: float = 0.0  # of the learner, when the last block ended
 

@@ -6,7 +6,7 @@ What widens it is in widening.py; none of that changes θ, but the weight of row
 effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
-are too few blocks, as behind an alarm, the last report stands.
+are too few blocks, as after an alarm, the last report is kept.
 """
 
 import math
@@ -242,7 +242,7 @@ class ModelFit:
             state.late[:] = state.scores.lag
         widen(state, learner.state, factor, enough)
         if enough:
-            step_effects.roughen(state, learner.state)
+            step_effects.weigh_rounding(state, learner.state)
 
     def _predict_by(self, learner: Learner) -> None:
         """Let rows of the next block be predicted by the present θ."""
@@ -269,15 +269,15 @@ class ModelFit:
         if settled:
             learner.rls.follow_noise(FOLLOWS**BLOCK)
 
-    def coarse(self, steps: Steps) -> None:
-        """Tell it that the readings of an encoder have steps."""
+    def set_encoder_steps(self, steps: Steps) -> None:
+        """Take into account that the readings of an encoder have steps."""
         self._steps = (*self._steps, steps)
         if steps.reading is not None and len(self.state.quantiser.times):
             self.state.only_noise[:], self.state.only_own[:] = steps.noise[0], steps.own[0]
-            self.quantiser.coarse(steps.size, steps.reading)
+            self.quantiser.set_encoder_step(steps.size, steps.reading)
 
-    def cut(self, half_step: float) -> None:
-        """Tell it that a torque is said in steps, and may be cut toward zero to them; half_step: N·m (N)."""
+    def set_torque_step(self, half_step: float) -> None:
+        """Take into account that the torque comes in steps, and may be cut toward zero to them; half_step: N·m (N)."""
         self.state.half_step[:] = half_step
 
     def correct(self, learner: Learner, time: int) -> None:
@@ -285,15 +285,15 @@ class ModelFit:
         self.state.step_noise.take(self._steps, time)
         step_effects.correct(self.state, learner.state)
 
-    def lighten(self, left: Floats) -> None:
-        """Note that the rows of a start weigh less than before; left (outputs,): share of the step noise in them."""
+    def reduce_step_noise(self, left: Floats) -> None:
+        """Scale the step noise of a start's rows, which now weigh less; left (outputs,): its remaining share."""
         self.state.owed *= left
         self.quantiser.fade(float(left[0]))
 
-    def roughen(self, learner: Learner, time: int) -> None:
+    def weigh_rounding(self, learner: Learner, time: int) -> None:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
         self.state.step_noise.take(self._steps, time)
-        step_effects.roughen(self.state, learner.state)
+        step_effects.weigh_rounding(self.state, learner.state)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
         """Covariance of θ (p, p) that the steps leave."""
@@ -360,7 +360,7 @@ class ModelFit:
         return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
 
     def _reversals(self) -> tuple[Reason, ...]:
-        """That rows with or behind a reversal pull θ away; nothing where such rows were of what θ was before."""
+        """The reason where rows with or after a reversal bias θ; nothing where such rows were of what θ was before."""
         return () if self.state.stands else (Reason("reversal_friction"),)
 
     def _too_coarse(self) -> Reason:

@@ -1,11 +1,11 @@
 """State of each parameter: known, not identifiable from this motion and from which others, or doubtful.
 
-What the data do not distinguish is a direction of θ, not a parameter. Of a covariance Σ of all of θ a parameter has two
-deviations: √Σ_ii, whatever the others are, and 1/√(Σ⁻¹)_ii, if all others were known. It is known where the first is
-small, not identifiable where only the second is, and doubtful where none is. Those from which it is not distinguished
-are the fewest others whose knowledge would make it known: time and again the one that it shares most variance with,
-V_ij²/V_jj, is taken as known. Where even the second is beyond what would explain all of the torque, the motion says
-nothing of the parameter at all: it is not identifiable, and from no others.
+What the data do not distinguish is a direction of θ, not a parameter. From the covariance Σ of all of θ a parameter has
+two deviations: √Σ_ii, whatever the others are, and 1/√(Σ⁻¹)_ii, if all others were known. It is known where the first
+is small, not identifiable where only the second is, and doubtful where none is. Those from which it is not
+distinguished are the fewest others whose knowledge would make it known: time and again the one that it shares most
+variance with, V_ij²/V_jj, is taken as known. Where even the second is beyond what would explain all of the torque, the
+motion says nothing about the parameter: it is not identifiable, whatever the others are.
 """
 
 from typing import Final

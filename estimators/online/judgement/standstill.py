@@ -64,7 +64,7 @@ class Standstill:
         self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
         self.motion_range = MotionRange(rows_left=self._window)
 
-    def coarse(self, since: int, speed: float) -> None:
+    def set_encoder_step(self, since: int, speed: float) -> None:
         """Note that from this instant (ns) one step of an encoder is known to read as this speed (rad/s, m/s)."""
         self._coming.append((since, STEPS * speed))
         self.motion_range.steps_due = self._coming[0][0]
@@ -97,7 +97,7 @@ class Standstill:
         if abs(found - now) > NEWS * now:
             self._gate.standstill = found
             cause = "one step of the encoder" if found > USUAL else "its motion" if found < USUAL else "as is usual"
-            self._log.say("standstill", f"at rest below {found:.2g} {self._unit}, was {now:.2g}: {cause}")
+            self._log.add_event("standstill", f"at rest below {found:.2g} {self._unit}, was {now:.2g}: {cause}")
 
 
 @inline

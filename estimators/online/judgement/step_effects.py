@@ -68,7 +68,7 @@ def correct(fit: FitState, learnt: Learnt) -> None:
 
 
 @kernel((FitState, Learnt))
-def roughen(fit: FitState, learnt: Learnt) -> None:
+def weigh_rounding(fit: FitState, learnt: Learnt) -> None:
     """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
     state, theta, steps, corrected = learnt.state, learnt.state.theta, fit.step_noise, is_corrected(fit)
     variance = mean_variance(state)

@@ -186,7 +186,7 @@ class Validity:
         return [i for i, weak in enumerate(alone) if weak or not plausible(state, i)]
 
     def _uncertain(self) -> Reason:
-        """That all of θ together is not certain enough, or not of this torque, though each parameter may be."""
+        """The reason where θ as a whole is not certain enough, or not of this torque, though each parameter may be."""
         if not moves(self.state):
             return Reason("torque_moves_nothing")
         return Reason("prediction_uncertain", None, {"percent": 100.0 * float(self.state.prediction)})

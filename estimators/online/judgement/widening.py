@@ -4,11 +4,11 @@
 
 C: covariance of the scores in units of white noise, S (directions.py), averaged with that of the start, which weighs
 as much as KNOWN blocks, and along no direction less than white noise under the kernel. The others are outer products:
-pulled: effect of rows that saw a reversal on θ; near: of rows behind reversals (backlash, friction with memory);
+pulled: effect of rows that saw a reversal on θ; near: of rows after reversals (backlash, friction with memory);
 behind: how far θ is from its own mean under the same forgetting, and so from a truth that moves at a constant rate
 (Brown's double exponential smoothing); late: what a lag of the torque that is not known may do (scores.py); steps: of
 an encoder. Each is taken without what noise explains, along its own directions. A direction that is not identifiable
-may explain all of the torque. Of a joint that moves one way, these are the directions that rows clear of any stop do
+may explain all of the torque. In a joint that moves one way, these are the directions that rows clear of any stop do
 not identify, since at a stop friction is any torque up to Coulomb's. None of these changes θ. Beside Σ is what columns
 that the model lacks did to θ (misfit/regressors.py), or may have done (misfit/unmodelled_torque.py): where they are
 known to act, or may, the prediction is right because of it.

@@ -26,7 +26,7 @@ class MechanismEstimate:
     reasons: tuple[Reason, ...]
     measured: Floats  # (d,) filtered torque, N·m (N)
     predicted: Floats  # (d,) of the model, friction included
-    friction: Floats  # (d,) of `predicted`, what all joints' friction makes of it
+    friction: Floats  # (d,) the part of `predicted` that comes from the friction of all joints
     deviations: Floats  # (d,) of the residual where nothing was wrong
     thresholds: Floats  # (d,) NaN until they stand
     contact: tuple[bool, ...]  # (d,) the residual is beyond its threshold, or has been just before

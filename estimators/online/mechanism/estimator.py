@@ -161,7 +161,7 @@ class MechanismEstimator:
             self._say("recovered", f"{names}: the model explains the torque again")
 
     def _watch_friction(self, chunk: MechanismChunk) -> None:
-        """Measure the friction against the file's; a change that is certain counts in the prediction from here on."""
+        """Measure the friction against the file's; a change that is certain counts in the prediction from now on."""
         residual, ideal = chunk.tau - chunk.predicted, chunk.predicted - chunk.friction
         for j, level in enumerate(self.levels):
             if self._contact.sliding[j]:

@@ -1,9 +1,9 @@
-"""How the friction that each drive feels stands to the model's: measured from the residual of 20 s of motion.
+"""Ratio of the friction that each drive feels to the model's, measured from the residual of 20 s of motion.
 
     r = (ratio − 1) f + s τ_ideal + o
 
-f is the friction that the model says, τ_ideal the rest of its torque: a wrong mass or torque constant then is no
-friction. Deviations are those of blocks of rows (recursive/blocks.py), so what the model lacks counts in them.
+f is the model's friction, τ_ideal the rest of its torque: so a wrong mass or torque constant is not mistaken for
+friction. Deviations are those of blocks of rows (recursive/blocks.py), so they contain the errors of the model.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ COLUMNS: Final = 3  # constant, friction, ideal torque
 FRICTION: Final = 1
 #: rows, argued: Rows of a block at 200 Hz: 1 s, longer than a residual's errors last.
 ROWS: Final = 200
-#: blocks, argued: Blocks that a number takes, 20 s of motion: with fewer the spread itself is not known.
+#: blocks, argued: Blocks that one value takes, 20 s of motion: with fewer, the spread of the blocks is not known.
 BLOCKS: Final = 20
 #: 1, argued: Relative change of friction that is reported: warming up changes it by less within a shift.
 GROWTH: Final = 0.25
@@ -39,7 +39,7 @@ class FrictionLevel:
         self._count = 0
         self.blocks = Blocks(COLUMNS, BLOCKS, ROWS)
         self.ratio = FrictionRatio(np.nan, np.nan, 0.0)
-        self.changed = False  # that it is another one than the model's
+        self.changed = False  # whether the friction differs from the model's
         self._least = GROWTH  # relative change that is reported
         self._resumed = 0.0  # share that was adopted before a restart, or before the window began anew
 
@@ -64,13 +64,13 @@ class FrictionLevel:
         return event
 
     def begin_anew(self) -> None:
-        """Forget the rows so far: they were before something has changed."""
+        """Forget the rows so far: they are from before a change."""
         self._count = 0
         self.blocks.forget()
 
     @property
     def adopted(self) -> float:
-        """What is added to the model's friction, as a share of it: the change that was reported."""
+        """The reported change, as a share of the model's friction, which is added to it."""
         return self.ratio.ratio - 1.0 if self.changed and np.isfinite(self.ratio.ratio) else self._resumed
 
     def resume(self, share: float) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from estimators.quantities import Floats
 
-#: deviations, argued: Deviations that a step of η or a residual must have; it is asked once a second, for days.
+#: deviations, argued: Deviations that a step of η or a residual must have; it is tested once a second, for days.
 SIGNIFICANT: Final = 4.0
 
 
@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
     variance: float  # residual variance of the window, over that of the noise
     signal: float  # mean square of the torque, over the variance of the noise
     unchanged: float  # by how much χ² is worse with θ from before than with the window's own
-    gain: float  # by how much χ² would fall with another η; NaN where nobody asks, as `reach`
+    gain: float  # by how much χ² would fall with another η; NaN where that is not needed, as `reach`
     reach: float  # variance of the torque over the whole motion that the window leaves open, over that of a row's noise
     step: Floats  # (nonlinear,) to the η that would explain most, of s
     sigma: Floats  # (nonlinear,) its deviations, of the window alone, for `noise`
@@ -87,10 +87,10 @@ class Wait(NamedTuple):
 
 
 class Recover(NamedTuple):
-    """Decision: the learner's present values count from here on."""
+    """Decision: the learner's present values count from now on."""
 
     text: str
-    usual: bool = False  # whether the present residual is the usual one from here on
+    usual: bool = False  # whether the present residual is the usual one from now on
     own: bool = False  # whether nothing has changed: the joint's own residual, as large as ever, raised the alarm
 
 

@@ -10,7 +10,7 @@ the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the r
 not pull θ back, and its deviation holds what it may have moved. The change is reported where θ has moved over what a
 start takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its
 rate says. A jump may raise an alarm that climbs slowly, too. So a change that has not been reported has come to an end
-as soon as θ surely stands still.
+as soon as θ certainly no longer moves.
 """
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class GradualChange:
             state.way[:], state.began = 0.0, began
 
     def recovered(self, before: RecursiveState, now: int, own: bool) -> bool:
-        """Take new values behind an alarm; returns whether they go on with the change of the alarm before.
+        """Take new values after an alarm; returns whether they go on with the change of the alarm before.
 
         before: the learner's state before the alarm; own: whether nothing has changed; now: as above.
         """
@@ -109,12 +109,12 @@ class GradualChange:
         elif state.going and not state.reported and self._has_jumped(rows):
             state.going = False
         if state.going:
-            learner.rls.walk(block * state.rate)
+            learner.rls.shift_theta(block * state.rate)
         return news
 
     def _has_jumped(self, rows: int) -> bool:
-        """Whether θ surely stands still, so many rows after it had new values: it moves by less than half of what the
-        slowest change would, and half of that is more than its deviation can be."""
+        """Whether θ certainly no longer moves, so many rows after it had new values: it moves by less than half of what
+        the slowest change would, and half of that is more than its deviation can be."""
         state, learner = self.state, self._learner
         rls, slowest = learner.rls, UNSEEN * rows * state.rate
         weight = learner.state.gram @ slowest
@@ -154,7 +154,7 @@ class GradualChange:
         new, then = both
         joint = np.linalg.inv(new + then)
         rls.theta[:] = size * (joint @ (new @ (rls.theta / size) + then @ (before.theta / size)))
-        rls.know(joint * np.outer(size, size))
+        rls.set_covariance(joint * np.outer(size, size))
 
 
 def _covariance(state: RecursiveState) -> Floats:

@@ -29,7 +29,7 @@ MEMORY: Final = 10.0
 
 
 class Inspection(NamedTuple):
-    """What a person sees of a joint beside its estimate."""
+    """What a person sees of a joint in addition to its estimate."""
 
     time: Nanoseconds  # (points,) ns
     points: Floats  # (points, 4), columns estimators.curves.POINT

@@ -24,7 +24,7 @@ UNEXPLAINED: Final = Reason("unexplained_lately")
 RESTARTING: Final = Reason("restarting")
 CERTAIN: Final = ParameterState(Knowledge.KNOWN)
 UNCERTAIN: Final = ParameterState(Knowledge.DOUBTFUL)
-FIGURES: Final = 3  # reported beside values and deviations, those of η included
+FIGURES: Final = 3  # reported in addition to values and deviations, those of η included
 
 
 class ReportState(Layout):
@@ -61,7 +61,7 @@ class EstimateReport:
             self._reported[:end],
             self._reported[end:],
         )
-        self._unsure = False  # whether something but its deviation speaks against η
+        self._unsure = False  # whether there is a reason other than its deviation to doubt η
         self._judged: tuple[bytes, tuple[Reason, ...]] = (b"", ())  # values that were judged, and reasons against them
         self.state = ReportState(
             learnt=parts.learner.state,
@@ -78,10 +78,10 @@ class EstimateReport:
 
     @property
     def doubted(self) -> bool:
-        """Whether there is a reason beside deviations not to trust the values, as of the last `ready`."""
+        """Whether there is a reason other than deviations not to trust the values, as of the last `put_in_force`."""
         return self._unsure or self._fit.spoiled
 
-    def ready(self, phase: Phase) -> None:
+    def put_in_force(self, phase: Phase) -> None:
         """Write the figures of η, which hold until the next decision."""
         self._judged = b"", ()
         if self._parts.nonlinear is None:
@@ -97,17 +97,17 @@ class EstimateReport:
         numbers = self._figures.tolist()
         return numbers, numbers.pop(), predicted
 
-    def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
+    def estimate(self, phase: Phase, spectrum: Spectrum, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
         """Report the present estimate.
 
-        phase: of the state machine; spectrum: of the rows that were last learnt from; figured: result of `figures`, if
-        it was just called.
+        phase: of the state machine; spectrum: of the rows that were last learnt from; certain_resting:
+        whether all values are certain and whether the joint rests, if `figures` was just called.
         """
         parts, names, count = self._parts, self._names, len(self._names)
-        if figured is None:
-            self.ready(phase)
-            figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
-        certain, resting = figured
+        if certain_resting is None:
+            self.put_in_force(phase)
+            certain_resting = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
+        certain, resting = certain_resting
         reported = self._reported.copy()
         values, deviations = reported[:count], reported[count : 2 * count]
         reasons: tuple[Reason, ...] = ()
@@ -129,9 +129,9 @@ class EstimateReport:
         )  # fmt: skip
 
     def reasons(self) -> tuple[Reason, ...]:
-        """Why the values of normal mode may not be used, beside an alarm.
+        """Why the values of normal mode may not be used, other than an alarm.
 
-        What is uncertain, and why, is asked once for each judgement, ten times a second.
+        What is uncertain, and why, is found once for each judgement, ten times a second.
         """
         values, learner = self.state.judged.values.tobytes(), self._parts.learner
         if values != self._judged[0]:
@@ -142,7 +142,7 @@ class EstimateReport:
             return UNEXPLAINED, *self._judged[1]
         return self._judged[1]
 
-    def stands_by(self, reasons: tuple[Reason, ...]) -> bool:
+    def would_repeat(self, reasons: tuple[Reason, ...]) -> bool:
         """Whether these are the reasons of the last judgement, which holds until the next one or the next decision."""
         return reasons is self._judged[1] and self.state.judged.values.tobytes() == self._judged[0]
 
@@ -182,7 +182,7 @@ def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
 
 @inline
 def is_sound(state: ReportState) -> bool:
-    """Whether nothing speaks against the values but what was judged last: no alarm, and a healthy learner."""
+    """Whether the last judgement is all there is to say about the values: no alarm, and a healthy learner."""
     learnt, recursive = state.learnt, state.learnt.state
     if recursive.alarms != state.loop.alarms or is_suspicious(recursive):
         return False

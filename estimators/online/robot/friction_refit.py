@@ -53,7 +53,7 @@ Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 @dataclass(slots=True)
 class RefittedFriction:
-    """Declares a re-fit that has ended: what is in force from here on, or why nothing is."""
+    """Declares a re-fit that has ended: what is in force from now on, or why nothing is."""
 
     joint: int
     sharpens: bool  # η was in force already, and is more certain now

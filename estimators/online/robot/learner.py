@@ -283,7 +283,7 @@ class RobotLearner:
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def adopt(self) -> None:
-        """Predict with the present parameters from here on."""
+        """Predict with the present parameters from now on."""
         theta = self.bayesian.theta
         shares = self._motion.shares(theta[self._model.base : self._model.size])
         self.prediction = Prediction(self._model, theta, shares)

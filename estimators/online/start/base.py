@@ -40,7 +40,7 @@ class Start(Protocol):
 
     @property
     def unsure(self) -> tuple[Reason, ...]:
-        """What is uncertain beside the learner's parameters."""
+        """What is uncertain in addition to the learner's parameters."""
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""

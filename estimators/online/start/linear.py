@@ -1,6 +1,7 @@
 """The start of a model without nonlinear parameters: it ends when its prediction is certain enough, or patience ends.
 
-It does not wait for what this motion does not distinguish: σ says so from then on, and the prediction is right without.
+It does not wait for parameters that this motion does not separate: their σ shows that, and predictions are right
+without.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Rows that come in pieces and are used together: one array with room for more.
 
 A list of the pieces would take as much again, and the memory of thousands of small arrays lies among what stays, so it
-is not returned once they are freed: 4 MB behind the starts of seven joints.
+is not returned once they are freed: 4 MB after the starts of seven joints.
 """
 
 from typing import Any, Final

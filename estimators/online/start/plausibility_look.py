@@ -33,7 +33,7 @@ EFFORTS: Final = ("torque", "force")
 
 
 def motion_facts(settings: JointIdentification) -> Motion:
-    """What the settings of a joint state beside its channels: a motion without samples."""
+    """What the settings of a joint state besides its channels: a motion without samples."""
     model, nothing = settings.model.build(), np.zeros(0)
     bodies = settings.model.bodies()
     return Motion(

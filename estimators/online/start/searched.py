@@ -115,8 +115,8 @@ class SearchedStart:
             return Failed(cause)
         if outcome.law is not None:
             words = self._eta.adopt(outcome.law)
-            text = f"{words} explains the motion better than what is configured, and is used from here on"
-            self._log.say("law", text, pending.window)
+            text = f"{words} explains the motion better than what is configured, and is used from now on"
+            self._log.add_event("law", text, pending.window)
         if self._recentred(outcome, pending):
             return StartWait()
         leverage, signal = self.gathering.rows.scale(outcome.noise)

@@ -52,7 +52,7 @@ def _fits_better(mine: Subject, other: Subject) -> bool:
 
 
 def _named(subject: Subject) -> tuple[Reason, ...]:
-    """What beats everything else: evidence from beside the fit first, else the one hypothesis that fits best."""
+    """The finding that beats all others: evidence from outside the fit first, else the hypothesis that fits best."""
     found = [one for mistake in MISTAKES if (one := mistake(subject)) is not None]
     direct = {one.reason.code: one.reason for one in found if one.fit is None}
     if direct:

@@ -15,7 +15,7 @@ from estimators.reasons import Reason
 
 FACTORS: Final = (0.5, 2.0)  # recorded time over true time
 MILLI: Final = 1000.0
-#: s, argued: Milliseconds read as seconds are a period of at least this (5 kHz); nobody samples a joint so seldom.
+#: s, argued: Milliseconds read as seconds are a period of at least this (5 kHz); no joint is sampled so seldom.
 SLOW: Final = 0.2
 #: rad/s² (m/s²), argued: The largest telescopes accelerate with 10⁻³; a slower joint's inertia never shows in a torque.
 CREEP: Final = 1e-4

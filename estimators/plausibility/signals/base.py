@@ -143,7 +143,7 @@ def copy_rows(source: Floats, first: int, end: int, target: Floats, at: int) -> 
 
 @inline
 def take(frames: FrameBlock, facts: Facts, whole: FramesState, own: FramesState) -> None:
-    """Take a block of frames behind the last one of the look before; own: without those that the counter shows to be
+    """Take a block of frames after the last one of the look before; own: without those that the counter shows to be
     there already, which the aligner drops."""
     if whole.count > 0:
         last = whole.count - 1

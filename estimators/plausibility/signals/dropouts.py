@@ -39,7 +39,7 @@ REMEMBERED: Final = 25
 class DropsState(Layout):
     """State of one torque."""
 
-    values: Vector  # (room,) N·m (N), behind the last ones of the block before
+    values: Vector  # (room,) N·m (N), after the last ones of the block before
     drops: BlockHistory  # by block, as the next two: drops, …
     silent: BlockHistory  # … frames in them, …
     frames: BlockHistory  # … and all frames

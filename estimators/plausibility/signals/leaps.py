@@ -30,7 +30,7 @@ from jointwatch_numba.layout import Integers, Layout, Matrix
 #: 1, argued: A leap is this many times the largest way that the encoder ever went in one frame: frames that were lost
 #: without a counter, or held for a while, make smaller ones.
 FARTHER: Final = 40.0
-#: frames, argued: Frames before and behind a leap in which the encoder moves as ever.
+#: frames, argued: Frames before and after a leap in which the encoder moves as ever.
 QUIET: Final = 8
 #: blocks, argued: Blocks over which the largest way counts, a minute: joints rest in between.
 REMEMBERED: Final = 300

@@ -109,7 +109,7 @@ class RateValidator:
     def _line(self, first: int, last: int, only_wrong: bool = False) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said.
 
-        only_wrong: of a slope that a clock may have nothing but `off` is asked.
+        only_wrong: for a slope that a clock may have, only `off` is computed.
         """
         known, off, limit, walks = _line_of_blocks(
             self.state, first, last, self._stream.period, self._stream.modulo > 0, self._stream.stamped, only_wrong

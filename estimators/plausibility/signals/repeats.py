@@ -35,8 +35,8 @@ REPEATED: Final = 0.4
 LIVELY: Final = 0.05
 #: steps, argued: A channel that changes by this many of its smallest changes would show a new sample.
 FINE: Final = 3.0
-#: steps, argued: A position that moves by this many of its smallest steps before and behind a frame moves in it, too.
-#: Noise would give it less than that more often than nothing at all.
+#: steps, argued: A position that moves by this many of its smallest steps before and after a frame moves in it, too.
+#: With noise, smaller values would be more frequent than zero.
 FEW: Final = 3.5
 #: 1, argued: Share of frames that halt from which values are held, twenty times what two clocks of one rate make.
 HALTING: Final = 0.05
@@ -177,7 +177,7 @@ def _come_twice_at_times(values: Floats, facts: Facts, state: RepeatsState) -> b
 def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, bool]:
     """How many frames say the same as the one before, how often that changes, and whether a channel is too fine for it.
 
-    Frames that repeat others again and again turn often; those of a joint that comes to rest are the same in one piece.
+    Frames that repeat others again and again turn often; those of a joint that stops are repeated in one piece.
     own: channels of which one has to be fine, all if there are none; least: (channels,) smallest change of each so far,
     which is made smaller here.
     """

@@ -1,7 +1,7 @@
 """A torque that stays the same to the last bit while the joint moves: it froze, is switched off, or is clipped.
 
 A measured torque of many steps changes from frame to frame. One that stays for long while its joint turns is no
-measurement; one that comes to the same value again and again, stays there, and goes back to where it came from is cut
+measurement; one that reaches the same value again and again, stays there, and returns to where it came from is cut
 off there.
 """
 

@@ -8,7 +8,7 @@ is believed here (numerics/robust.py, recursive/kernel.py), each such row is mul
 
 which is what least squares do with rows of two variances. Less than GROSS stays as it is, w = 1: there the rows around
 a reversal are what tells Coulomb from viscous friction, and published values rest on them. It is over at half of GROSS.
-Rows below the standstill speed are not among them: they teach nothing at all.
+Rows below the standstill speed are not among them: nothing is learnt from them.
 
 Where a joint stops, friction is any torque up to the Coulomb friction, and so are rows that see a stop. As long as it
 has moved one way only, these rows alone tell Coulomb friction from the offset, and wrongly: until it has moved either

@@ -12,8 +12,8 @@ with the same sign: no noise, and an alarm where corners are steeper than in the
     w = 1 / √(1 + h·ẏ²)        h = T²/(12·R)
 
 which is what least squares do with rows of known variances. R is the variance of rows as they came: the residual's
-variance, which is of weighted rows, over the mean of w². Of the weighted rows alone it would be wrong where torque and
-position are of one instant after all: rows that are lighter than their errors would make R smaller and with it all
+variance, which is of weighted rows, over the mean of w². From the weighted rows alone it would be wrong where torque
+and position are of one instant after all: rows that are lighter than their errors would make R smaller and with it all
 weights, again and again, until no row counted and no change was an alarm. A lag that the whole of the motion shows is
 another matter (misfit/regressors.py). Less than NOTICED of R changes nothing: a weight that is off by so little costs
 nothing.

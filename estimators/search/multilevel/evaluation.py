@@ -1,4 +1,4 @@
-"""The objective as the kernel sees it: box, budget and best point are kept where every value is asked for."""
+"""The objective as the kernel sees it: box, budget and best point are kept where every value is computed."""
 
 from typing import Annotated, Any, Final
 
@@ -28,7 +28,7 @@ class Objective(Layout):
     data: Vector
     lower: Annotated[Vector, "dimensions"]
     upper: Annotated[Vector, "dimensions"]
-    free: Annotated[Integers, "dimensions"]  # where each coordinate stands in x
+    free: Annotated[Integers, "dimensions"]  # place of each coordinate in x
     x: Vector  # (all dimensions,) the point handed to f
     best: Annotated[Vector, "dimensions"]
     budget: int  # evaluations

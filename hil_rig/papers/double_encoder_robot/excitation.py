@@ -1,4 +1,4 @@
-"""Trajectories of the double-encoder robot: searched within Table 1's limits, beside Table 3 as it was published.
+"""Trajectories of the double-encoder robot: searched within Table 1's limits, and Table 3 as it was published.
 
 Written into the folder: robot.toml, puma.toml, limits.toml; robot-peak.csv and the others that are searched, random.csv
 (the best of 300 that are drawn), published.csv (Table 3).

@@ -1,7 +1,7 @@
 """`jointwatch reproduce double-encoder-robot`: three loops of identification on six axes with two encoders, judged.
 
 Liu et al., Actuators 2023, 12, 454. The paper does not give its robot; a UR10 with harmonic drives serves for it
-(hil_rig/plants/robots), within Table 1's limits and beside Table 3's trajectory (published.py). Every figure is judged
+(hil_rig/plants/robots), within Table 1's limits, and by Table 3's trajectory (published.py). Every figure is judged
 here by the plant's own truth; the identification runs as the programs that anybody runs. Table 4 is measured by the
 method of the paper, the mixture on twist and twist rate; the other columns are ours.
 """

@@ -30,7 +30,7 @@ from hil_rig.papers.er16.published import box
 JOINTS: Final = 3
 OWN: Final = 5  # friction parameters of a joint: f0, fc, fv, fa, fb
 ROWS_RATE: Final = 50.0  # Hz
-STILL: Final = 1e-3  # rad/s, below which nobody knows the direction
+STILL: Final = 1e-3  # rad/s, below which the direction is not known
 SEEDS: Final = tuple(range(1, 11))
 TRIES: Final = 3  # of which the paper keeps the best
 PASSES: Final = 3  # of (15), where it is applied

@@ -34,7 +34,7 @@ FRICTION: Final = {2.5: (0.7552, 0.4986, 0.1825, 0.4127, 0.1660), 5.0: (0.9280, 
 
 
 def parameters(published: Mapping[str, float], experiment: Mechanism, rig: Mechanism) -> str:
-    """The paper's friction beside what the experiment and the rig's file have, of the first joint."""
+    """The paper's friction of the first joint, and that of the experiment and the rig's file."""
     lines = ["friction of every joint (published; in this experiment; in the rig's file):"]
     for name, value in published.items():
         two = (getattr(one.description.links[0].bearing, name) for one in (experiment, rig))

@@ -1,4 +1,4 @@
-"""`jointwatch reproduce clearance`: where a clearance model wins, beside the models without one that say by how much.
+"""`jointwatch reproduce clearance`: where a model with clearance is better, and by how much, than the models without.
 
 A pin in a bearing, contact integrated in full, moved in three ways: a fast glide about a vertical axis and a slow run
 about a horizontal one, learnt together (V); fast about a horizontal axis (H); and the paper's slow motion alone (slow),

@@ -2,8 +2,8 @@
 
 Online: the estimator of the pipeline with the classical law and default settings, over the whole recording. Laws: each
 is fitted to the first half; the best is chosen there, by predicting each quarter of that half from the other three;
-what counts is its error on the second half, beside that of the classical law. The load-dependent law is left out: its
-load is the measured force itself, which it would predict from itself.
+what counts is its error on the second half, compared with that of the classical law. The load-dependent law is left
+out: its load is the measured force itself, which it would predict from itself.
 """
 
 import sys
@@ -59,7 +59,7 @@ def table(data: Path) -> list[Figure]:
 
 
 def online(values: Floats) -> list[Figure]:
-    """Published parameters beside the estimate at the end of the recording."""
+    """Published parameters, compared with the estimate at the end of the recording."""
     joint = JointEstimator(JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC)), PERIOD)
     joint.absorb(np.round(np.arange(1, len(values) + 1) * PERIOD * 1e9).astype(np.int64), values)
     estimate = joint.estimate()
@@ -68,7 +68,7 @@ def online(values: Floats) -> list[Figure]:
 
 
 def laws(values: Floats) -> list[Figure]:
-    """Errors of every law beside the classical one's: on blocks of the first half, then on the second."""
+    """Errors of every law, compared with the classical one's: on blocks of the first half, then on the second."""
     within_half, after = {}, {}
     for name, law in LAWS.items():
         within_half[name], after[name] = errors(law, values)

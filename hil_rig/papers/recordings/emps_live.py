@@ -22,7 +22,7 @@ PATIENCE: Final = 60.0  # s without an update: a silent wire sends updates, too,
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """Published parameters beside the last estimate. Raises ReproductionError."""
+    """Published parameters, compared with the last estimate. Raises ReproductionError."""
     file: Path = options.file or options.data / EMPS_NAME
     must_exist(file)
     try:

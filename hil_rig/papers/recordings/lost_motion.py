@@ -2,7 +2,7 @@
 
 The rig's gear (17-bit encoders, 100 µrad gear error, friction on both sides) moves at random over the top, with 15 and
 75 µrad of half gap; after 200 s the gap grows by half. An hour without growth must not alarm. One-sided loads and the
-ten seconds of the KR300 must give no number at all, while the KR300's stiffness must repeat between its runs.
+ten seconds of the KR300 must give no number, while the KR300's stiffness must repeat between its runs.
 """
 
 import argparse

@@ -80,7 +80,7 @@ def fill_moving(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) 
 
 
 def table(data: Path) -> list[Figure]:
-    """RMSE of the laws on unseen runs, each beside Coulomb–viscous friction, and of the published models."""
+    """RMSE of the laws on unseen runs, compared with Coulomb–viscous friction and with the published models."""
     runs = [samples(run) for run in xl330(data)]
     conditioned = {name: rows_of(law, runs) for name, law in LAWS.items()}
     rows = _beside("leave one run out", {name: left_out(*one) for name, one in conditioned.items()}, True)

@@ -1,4 +1,4 @@
-"""The published table of multilevel coordinate search beside ours, and beside SciPy's searches in the same run.
+"""The published table of multilevel coordinate search, compared with ours and with SciPy's searches in the same run.
 
 Evaluations to a relative error of 1e-4 on the nine functions of Jones et al. Three figures of each function have
 limits: version 2.0's counts exactly, the success of the default left to its own stop on shifted boxes, and its median
@@ -86,7 +86,7 @@ def count(search: Mcs, function: Function, box: tuple[Any, Any] | None = None, b
 
 
 def compared(function: Function, what: str, reference: float | None, ours: float) -> Figure:
-    """Evaluations beside others', of which nothing is asked; reference: None where nothing was published."""
+    """Evaluations of other searches, for comparison only; reference: None where nothing was published."""
     known = "" if reference is None or not math.isfinite(reference) else reference
     return Figure(f"{function.name}: {what}", ours, unit=EVALUATIONS, reference=known)
 

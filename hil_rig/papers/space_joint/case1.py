@@ -1,4 +1,4 @@
-"""`jointwatch reproduce irj-case1`: the elastic joint, ten linear and two nonlinear parameters, ours beside the truth.
+"""`jointwatch reproduce irj-case1`: the elastic joint, ten linear and two nonlinear parameters, against the truth.
 
 The rig's two-mass joint (da Silva, de Souza, Schäfer 2007, Case 1: Figures 7.2–7.5), encoders of 20 and 18 bits on
 the link's side, torque noise 0.5 (motor) and 0.3 N·m (joint) at 1 kHz, triangular velocity ±1 rad/s, T = 8 s; the whole

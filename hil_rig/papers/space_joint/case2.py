@@ -1,4 +1,4 @@
-"""`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; ours beside the published claims.
+"""`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; against the published claims.
 
 The joint's friction alone on a triangular velocity of ±1 rad/s, T = 8 s, 100 Hz, exact regressors, white noise; every
 linear parameter × 1.5 at 16 s, ω1 and ω_s × 1.2 at 32 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
@@ -44,7 +44,7 @@ WITHIN: Final = 0.05
 OMEGA_LIMITS: Final = {0.005: (1.5, 0.6), 0.01: (3.0, 1.1), 0.02: (6.0, 2.0)}  # per cent, 95th percentile
 ENOUGH: Final = 20  # seeds of which the tolerances are
 RUNS: Final = 60  # of which one may search before the nonlinear jump
-NEAR_BOUND: Final = 1.2  # times what nobody can beat: docs/decisions/007-what-noise-allows.md
+NEAR_BOUND: Final = 1.2  # times the Cramér–Rao bound: docs/decisions/007-what-noise-allows.md
 LINEAR_LIMITS: Final = (4.0, 1.5, 1.4, 0.15)  # per cent, at 1 %
 LETTER: Final = (
     "The publication's trigger to the letter: no limits apply. Searches before the nonlinear jump are those that the "

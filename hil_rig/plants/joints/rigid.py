@@ -37,7 +37,7 @@ class RigidPlantSettings(PlantSettings):
     gravity_cos: float = 3.0
     ripple: float = Setting(default=0.0, description="R, N·m")
     ripples: float = Setting(default=2.0, gt=0, description="n, cycles a turn")
-    coulomb_temperature: float = Setting(default=0.0, le=0, description="c, N·m/K; beside 0 a thermometer is there")
+    coulomb_temperature: float = Setting(default=0.0, le=0, description="c, N·m/K; not 0: there is a thermometer")
     rise: float = Setting(default=15.0, ge=0, le=60, description="K above 20 °C, at the end …")
     heating: float = Setting(default=300.0, gt=0, description="… and s in which 63 % of it have come")
     trajectory: Trajectory = Trajectory()

@@ -2,8 +2,8 @@
 
     R_i = R_p Exp(n_i q_i),  o_i = o_p + R_p p_i;   forces F = m (a_c − g), moments d(I ω)/dt, summed back to the base
 
-A second set of equations beside the estimators' own (link axes there, base axes here), so that neither judges itself.
-Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368 (axis invariants).
+A second set of equations, independent of the estimators' own (link axes there, base axes here), so that neither judges
+itself. Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368 (axis invariants).
 """
 
 from typing import Annotated, NamedTuple

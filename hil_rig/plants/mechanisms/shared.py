@@ -68,7 +68,7 @@ class Driven:
         """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
 
         noise: (columns,) white standard deviations, in SI; the position is rounded instead. step: N·m, of the torque on
-        the wire, which has 16 bits of it. tables: of the joint in the configuration, beside its model.
+        the wire, which has 16 bits of it. tables: of the joint in the configuration, in addition to its model.
         """
         self.rate, self.model, self.tables = rate, model, tables or {}
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise

@@ -1,6 +1,6 @@
 """Seven axes like those of an LWR 4: light links, a torque sensor behind every gear, joints that pull on each other.
 
-Lengths as published (0.3105, 0.4, 0.39, 0.078 m); links and friction are of its size and nobody's measurement. Friction
+Lengths as published (0.3105, 0.4, 0.39, 0.078 m); links and friction are of plausible size and not measured. Friction
 bends near standstill more than the law of an identification does, so a model of it is never exact.
 """
 

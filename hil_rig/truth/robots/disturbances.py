@@ -36,7 +36,7 @@ WEIGHED: Final = 0.5  # N·m that gravity moves a joint's torque by, so that its
 class Disturbance(NamedTuple):
     """What one trial does, in the order in which it is done."""
 
-    causes: tuple[str, ...]  # names of findings that are right, the first the one that is asked for
+    causes: tuple[str, ...]  # names of findings that are right, the best one first
     joint: int | None = None  # number of the joint that it happens to, from 0
     live: DrawnArm | None = None  # the arm that is watched, where it is another than the one that was identified
     jumps: tuple[Jump, ...] = ()
@@ -156,7 +156,7 @@ def creeping_zero(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
 
 
 def _weighed(arm: DrawnArm, rng: np.random.Generator) -> int:
-    """A joint whose torque gravity moves: without that nobody sees its angle, nor what its torque is multiplied by."""
+    """A joint with a varying gravity torque: without it neither its angle nor the factor of its torque can be seen."""
     masses = np.cumsum(arm.links[::-1, 9])[::-1]
     levers = np.array(
         [np.abs(arm.rows[j + 1 :, 2]).sum() + np.linalg.norm(arm.links[j, 6:8]) / masses[j] for j in range(arm.axes)]

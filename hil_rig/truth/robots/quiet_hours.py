@@ -1,4 +1,4 @@
-"""Hours of random motion that nobody disturbs, in which each contact that is reported is false.
+"""Hours of undisturbed random motion, in which each contact that is reported is false.
 
 An arm that is drawn from a seed moves along one random motion after the other: each is a Fourier series that begins
 and ends at rest in the same posture, so they join without a jump, and REST of them are a rest. What it is identified
@@ -26,7 +26,7 @@ SEED: Final = 59
 
 
 class QuietHours(NamedTuple):
-    """What two detectors have reported of an arm that nobody touches."""
+    """What two detectors have reported of an arm that is not touched."""
 
     axes: int
     hours: float

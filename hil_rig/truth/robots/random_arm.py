@@ -25,7 +25,7 @@ BITS: Final = (16, 17, 18, 19, 20)
 RIGHT: Final = np.pi / 2
 BANDWIDTH: Final = 40.0  # rad/s, of the controller
 NOISE: Final = 0.001  # of the effort that a joint is made for, one deviation of a sample
-SEED: Final = 31  # of all draws of this file, beside the arm's
+SEED: Final = 31  # of all draws of this file, except the arm's
 
 
 class DrawnArm(NamedTuple):

@@ -31,13 +31,13 @@ SEED: Final = 77
 class Outcome(NamedTuple):
     """What one trial showed."""
 
-    looks: int  # one a second, behind the start
+    looks: int  # one a second, after the start
     trusted: int  # of them valid or held
     lying: int  # of them: a value lies materially
     reported: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
-    right: bool | None  # whether that is its cause; None where nothing is reported, or nobody can know
+    right: bool | None  # whether that is its cause; None where nothing is reported, or it cannot be known
     joint: bool  # whether it names the joint
-    false: int  # findings beside it
+    false: int  # other findings
     delay: float  # s until it was reported that something is so; NaN
     z: Floats  # of the friction while trusted
     masses: Floats  # (looks, 2) error and deviation of a payload's mass
@@ -103,7 +103,7 @@ def _weighs(moves: ArmInMotion, disturbance: Disturbance, q: Floats, usual: Floa
 
 
 def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tuple[str, bool | None, bool, int]:
-    """Cause of the first finding of what happened, whether it is right and names the joint, and findings beside it."""
+    """Cause of the first finding of what happened, whether it is right and names the joint, and the other findings."""
     causes, joint, from_start = disturbance.causes, disturbance.joint, disturbance.from_start
     mine = [one for one in findings if causes and (from_start or one.since / 1e9 >= CHANGE)]
     others = len(findings) - len(mine)

@@ -123,7 +123,7 @@ class RtdeController:
             self._drop(client)
 
     def close(self) -> None:
-        """Leave every client and let nobody in any more."""
+        """Close every client's connection and accept no more."""
         self.hang_up()
         self._server.close()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Wear: when it is told beside heat and load, its size, and the time to its limit.
+"""Wear, corrected for heat and load: when it is reported, its size, and the time to its limit.
 
 Told: joints of `hil_rig.plants.ageing`, each drawn anew, for a year under ±20 K and random loads, of which the first 60
 days in motion are learnt; once with a thermometer on the motor, once without any.

@@ -181,7 +181,7 @@ def test_what_init_cannot_use_beside_a_table_of_columns(tmp_path: Path, capsys: 
     table.write_text('time = "time"\n[joints.elbow]\nposition = { column = "q1" }\ntorque = { column = "tau1" }\n')
     (tmp_path / "r.dbc").write_text(DBC)
     code, words = said(capsys, "init", "--columns", table, out)
-    assert (code, words) == (2, f"jointwatch: init: expected --from FILE.csv beside --columns {table}\n")
+    assert (code, words) == (2, f"jointwatch: init: expected --from FILE.csv together with --columns {table}\n")
     code, words = said(capsys, "init", "--from", tmp_path / "r.dbc", "--columns", table, out)
     assert (code, "--columns says what the columns of a .csv are" in words) == (1, True)
     code, words = said(capsys, "init", "--from", table, out)

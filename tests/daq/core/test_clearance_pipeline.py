@@ -80,7 +80,7 @@ def test_clearance_is_told_once_a_second_and_its_growth_is_a_change_until_a_pers
     (seen,) = maps(to.acknowledge(90.0), "change")
     assert all(one["acknowledged"] for one in seen["records"])
     said = play(to, rows(4.0, 8e-5, 3), 8100)
-    assert not maps(said, "clearance")[-1]["grown"], "the present clearance is the reference from here on"
+    assert not maps(said, "clearance")[-1]["grown"], "the present clearance is the reference from now on"
     after = line()
     assert after.clearance is not None
     after.clearance.resume(kept)

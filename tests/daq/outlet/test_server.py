@@ -218,7 +218,7 @@ def test_joints_of_a_core_that_falls_silent_are_faulted_everywhere(
     wait(lambda: b'jointwatch_health{joint="elbow",status="faulted"} 1.0' in ask(outlet.page, "/metrics")[2])
     with live(outlet.page) as line:
         [reason] = receive(line)["joints"]["elbow"]["state"]["health"]["reasons"]
-    assert reason["text"].startswith("no word from the core for ")
+    assert reason["text"].startswith("the core has sent nothing for ")
 
 
 def test_a_page_may_be_served_at_an_address_of_ipv6(tmp_path: Path, restart: Callable[..., Any]) -> None:

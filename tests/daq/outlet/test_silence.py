@@ -43,8 +43,8 @@ def test_the_first_silence_of_the_core_is_reported_within_two_seconds_and_none_t
     history: History,
 ) -> None:
     assert history.stale(NOW + LOST) is None
-    assert str(history.stale(NOW + LATEST + 0.01)) == "no word from the core for 2 s"
-    assert str(history.stale(NOW + 12.0)) == "no word from the core for 12 s"
+    assert str(history.stale(NOW + LATEST + 0.01)) == "the core has sent nothing for 2 s"
+    assert str(history.stale(NOW + 12.0)) == "the core has sent nothing for 12 s"
     history.absorb("status/core", STATUS, NOW + 12.0)
     assert history.stale(NOW + 12.0 + LOST) is None
     history.absorb("estimate/elbow", ESTIMATE, NOW + 14.0)
@@ -73,7 +73,7 @@ def test_of_a_silent_core_every_joint_is_faulted_with_the_reason_and_keeps_its_v
         assert state["phase"] == "faulted"
         [reason] = state["health"]["reasons"]
         assert (state["health"]["status"], reason["code"]) == ("faulted", "core_silent")
-        assert reason["text"] == "no word from the core for 5 s"
+        assert reason["text"] == "the core has sent nothing for 5 s"
         assert reason["todo"].startswith("Wait some seconds.")
         assert state["timestamp"] == NOW
     assert history.latest(late)["joints"]["elbow"]["parameters"]["inertia"]["value"] == 2.0

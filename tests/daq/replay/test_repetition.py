@@ -1,5 +1,6 @@
 """Recordings of a core that was played here, turn by turn: what it says again, over files, starts and gaps."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -247,6 +248,27 @@ def test_a_recording_of_version_1_is_compared_but_for_its_words(tmp_path: Path) 
     blocks[1].messages[0] = (topic, of_version_1(body, joint="other"))
     with pytest.raises(RecordingError, match=r"differing: \['joint'\]"):
         compare(Repetition([kept(config, *blocks)]))
+
+
+def test_a_sentence_put_otherwise_is_no_other_update_unless_its_numbers_differ(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    core = Core(config, 5)
+    block = core.block()
+    at, topic, update = next(
+        (k, topic, update)
+        for k, (topic, body) in enumerate(block.messages)
+        if (update := msgpack.unpackb(body)).get("health", {}).get("reasons")
+    )
+    reason = update["health"]["reasons"][0]
+    sentence = str(reason["text"])
+    reason["text"] = "put otherwise: " + " ".join(re.findall(r"\d+(?:\.\d+)?", sentence))
+    block.messages[at] = (topic, msgpack.packb(update))
+    file = kept(config, block)
+    assert compare(Repetition([file])) == updates(file)
+    reason["text"] = sentence + " 17"
+    block.messages[at] = (topic, msgpack.packb(update))
+    with pytest.raises(RecordingError, match=r"differing: \['health'\]"):
+        compare(Repetition([kept(config, block)]))
 
 
 def test_other_updates_are_reported_with_what_differs(tmp_path: Path) -> None:

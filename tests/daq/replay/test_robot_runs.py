@@ -104,7 +104,7 @@ def test_a_finger_without_columns_stands_at_zero_and_a_turning_joint_may_not(tmp
     still = columns(tmp_path, "still.npz", without="finger")
     found = runs(still)
     assert found.robot.names == ("a", "b")
-    assert found.warnings == [f"{still}: found no columns of finger: assumed to stand still at zero"]
+    assert found.warnings == [f"{still}: found no columns of finger: assumed to rest at zero"]
     assert found.runs[0].q.shape == (400, 2)
     assert len(runs(columns(tmp_path, "moved.npz"), still).runs) == 2, "in all of them, where it is lacking in one"
     assert refused(columns(tmp_path, "b.npz", without="b."))[0].startswith(f"{tmp_path}/b.npz: found no columns of the")

@@ -96,7 +96,10 @@ def test_wear_is_reported_and_every_figure_is_that_of_the_hours_from_which_the_f
     assert found.wear == pytest.approx(year.growth[-1], rel=0.35), "and that is what was true"
     assert START + (BEGIN - 10) * DAY.seconds < found.onset < START + (BEGIN + 70) * DAY.seconds
     assert found.left is not None
-    assert f"{100 * found.wear:.0f} ± {100 * found.deviation:.0f} % beside heat and load; limit of 30 %" in found.text
+    assert (
+        f"{100 * found.wear:.0f} ± {100 * found.deviation:.0f} %, corrected for heat and load; limit of 30 %"
+        in found.text
+    )
     assert "days at this use" in found.text
     assert found.usual == {"coulomb": pytest.approx(tuple(np.quantile(before[np.isfinite(before)], RANGE)))}
 
@@ -136,7 +139,9 @@ def test_before_the_onset_there_is_a_size_and_no_time(worn: Path) -> None:
     before = worn_year().friction[: 92 * 24, 0]
     assert found.usual == {"coulomb": pytest.approx(tuple(np.quantile(before[np.isfinite(before)], RANGE)))}
     size = f"{100 * found.wear:.0f} ± {100 * found.deviation:.0f} %"
-    assert found.text.startswith(f"no wear is reported: dry friction has changed by {size} beside heat and load")
+    assert found.text.startswith(
+        f"no wear is reported: dry friction has changed by {size}, corrected for heat and load"
+    )
 
 
 @pytest.mark.compiled

@@ -208,7 +208,7 @@ def test_a_damaged_ledger_is_refused_and_losses_count_from_there(
     assert link.lost == 5220 - 5130, "the second core's ledger is good again"
     [line] = caplog.messages
     assert line.startswith(f"{file}: it is damaged")
-    assert "losses are counted from here on" in line
+    assert "losses are counted from now on" in line
 
 
 def test_counters_travel_with_the_readings(address: str) -> None:

@@ -111,7 +111,7 @@ def test_too_little_is_less_than_half_and_enough_again_is_seven_tenths() -> None
         assert swing.lost is (k in (1, 2))
         assert len(told) == (k in (1, 3))
     assert "0.13 s, leaves" in words[0]
-    assert words[1].startswith("position: the kernel that its steps ask for, 0.13 s, leaves ")
+    assert words[1].startswith("position: the kernel that its steps need, 0.13 s, passes only ")
     assert 70.0 <= float(words[1].split("leaves ")[1].split(" %")[0]) <= 88.5
 
 

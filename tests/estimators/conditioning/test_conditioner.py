@@ -510,7 +510,7 @@ def test_a_channel_of_coarse_readings_is_the_only_one_that_is() -> None:
     values = np.column_stack([1e-3 * np.arange(400), 1e-3 * np.arange(400)])
     for channel in range(2):
         conditioner = Conditioner(Two(), PERIOD)
-        conditioner.coarse(channel, 4e-3)
+        conditioner.set_encoder_step(channel, 4e-3)
         rows = conditioner.absorb(time, values)
         assert (rows.motion[:, 1 - channel, [ROUNDING, MOST]] == 1.0).all()
         assert (rows.motion[:, channel, [ROUNDING, MOST]] != 1.0).any()

@@ -53,7 +53,7 @@ class Passed:
         while first < len(values):
             one.state.passed = 0
             first += take(time[first : first + size], values[first : first + size], one.state)
-            one.follow()
+            one.feed_follower()
             if one.state.former.windows:
                 count = form_rows(one.state.former.windows, one.state.former)
                 parts.append(Rows(*(part.copy() for part in one.state.former.formed.rows.part(0, count))))

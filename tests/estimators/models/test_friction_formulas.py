@@ -86,7 +86,7 @@ CASES = [
     ),
     (DirectionalSettings(threshold=0.05), directional),
     (
-        PrandtlIshlinskiiSettings(thresholds=(0.001, 0.01)),  # long behind a reversal every spring slips
+        PrandtlIshlinskiiSettings(thresholds=(0.001, 0.01)),  # long after a reversal every spring slips
         lambda c, q, v, load: c["viscous"] * v + (c["stop1"] + c["stop2"]) * sign(v),
     ),
     (

@@ -161,7 +161,7 @@ def test_a_change_is_reported_at_once_with_when_it_began_and_values_of_before_st
     began = alarm.window[0] / 1e9 - CHANGES
     assert -0.15 < began < kernel + 3.0 * row, "by the third row that is all of it; noise may have begun before"
     assert alarm.window[1] == alarm.time
-    assert alarm.text == "the residual left what it was at the start: relearning, last good values stand"
+    assert alarm.text == "the residual has changed: learning anew, the last good values are reported"
     before, during = one.estimates[one.at(CHANGES)], one.estimates[round(alarm.time / 5e7) + 1]
     assert (during.phase, during.status) == (Phase.TRANSIENT, Status.LEARNING)
     assert during.reasons == (Reason("alarm_stands"),)

@@ -73,7 +73,7 @@ def test_their_fates_are_counted_and_reported() -> None:
     for _ in range(2):
         refits.rejected(refits.pending, "ambiguous")
     assert refits.counters() == {"refits_started": 0, "refits_accepted": 1, "refits_rejected": 2}
-    assert [(one.kind, one.text, one.window) for one in log.taken()] == [
+    assert [(one.kind, one.text, one.window) for one in log.take_events()] == [
         ("refit_accepted", "change, 10.00 s of motion", (0, 7)),
         ("refit", "change, 10.00 s of motion: ω1 0.1 → 0.2 rad/s", (0, 7)),
         *[("refit_rejected", "change, 10.00 s of motion: ambiguous", (0, 7))] * 2,

@@ -89,7 +89,7 @@ def test_rows_say_it_once_the_step_is_known() -> None:
     values = np.column_stack((np.round(place / step) * step, np.zeros(3000)))
     time = np.round(t * 1e9).astype(np.int64)
     before = conditioner.absorb(time[:1500], values[:1500])
-    conditioner.coarse(0, step)
+    conditioner.set_encoder_step(0, step)
     after = conditioner.absorb(time[1500:], values[1500:])
     assert (before.motion[:, 0, ROUNDING] == 1.0).all()
     assert after.motion[:, 0, ROUNDING].mean() > 15.0

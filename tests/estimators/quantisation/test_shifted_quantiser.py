@@ -48,7 +48,7 @@ def rows(samples: int) -> tuple[Rows, np.ndarray]:
 def reader(capacity: int) -> tuple[ShiftedQuantiser, Floats]:
     state = QuantiserState.room(capacity, 2, PERIOD * DECIMATION)
     found = ShiftedQuantiser(state)
-    found.coarse(STEP, EncoderReading(KERNELS, SLOPES, OWN, PERIOD))
+    found.set_encoder_step(STEP, EncoderReading(KERNELS, SLOPES, OWN, PERIOD))
     return found, state.sums
 
 

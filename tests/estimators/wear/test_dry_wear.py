@@ -1,4 +1,4 @@
-"""Dry wear beside heat and load: told where it is, not where it is not, and of the right size."""
+"""Dry wear, corrected for heat and load: reported where it is, not where it is not, and of the right size."""
 
 import math
 

@@ -309,7 +309,7 @@ def changed(publication: Publication, now: float, since: float) -> tuple[bytes, 
 
 def worn(publication: Publication, now: float) -> tuple[bytes, bytes]:
     """What the history tells of a joint whose dry friction has grown for forty days."""
-    text = "dry friction has grown by 24 ± 2 % beside heat and load; limit of 50 % in 30 to 60 days of use"
+    text = "dry friction has grown by 24 ± 2 %, corrected for heat and load; limit of 50 % in 30 to 60 days of use"
     wear = {"since": now - 9e6, "judged": now, "days": 100, "wear": 0.24, "deviation": 0.02, "z": 12.0, "told": True}
     more = {"onset": now - 40 * 86_400, "new": 0.0, "limit": 0.5, "left": [30.0, 42.0, 60.0], "text": text}
     return publication.wear(wear | more, now)

@@ -30,9 +30,9 @@ class Judged(NamedTuple):
     """What the pipeline made of a signal that lies from an instant on."""
 
     valid: bool  # whether the joint was valid before
-    wrong: float  # s behind the onset of the last update that is valid and wrong; 0: none is
-    blind: float  # s, longest time behind the onset without an update, or with one that is old and has no reason
-    named: float  # s behind the onset of the first update that is faulted; infinite: none is
+    wrong: float  # s after the onset of the last update that is valid and wrong; 0: none is
+    blind: float  # s, longest time after the onset without an update, or with one that is old and has no reason
+    named: float  # s after the onset of the first update that is faulted; infinite: none is
     codes: tuple[str, ...]  # of the reasons of faulted updates, the most frequent first
     last: str  # status of the last update
 

@@ -17,7 +17,7 @@ const ABOUT = {
   spring: "stiffness of what pulls on it, by the model of the whole robot",
 };
 
-const against = ({ parameter, reference }) => (parameter === "dry_wear" ? "against its first 60 days, beside heat and load" : reference === "start" ? "against its start: no baseline is set" : "against its baseline");
+const against = ({ parameter, reference }) => (parameter === "dry_wear" ? "against its first 60 days, corrected for heat and load" : reference === "start" ? "against its start: no baseline is set" : "against its baseline");
 
 export class ChangeList {
   constructor(joint, writable) {

@@ -1,4 +1,4 @@
-// Residual torque of every joint beside its threshold. Every bar has one scale: the largest residual of the last seconds
+// Residual torque of every joint, compared with its threshold. Every bar has one scale: the largest residual of the last seconds
 // over the threshold, which is the mark.
 
 import { element, mark, write } from "../elements.js";

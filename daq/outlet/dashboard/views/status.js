@@ -13,7 +13,7 @@ const NAMED = 3; // joints in one headline
 const MANY = 28; // joints from which on a chip has one line
 const FEW = 8; // joints whose chips stand in one row
 
-// Which joint, how bad, since when, what to do; for a drift the friction curve beside its baseline.
+// Which joint, how bad, since when, what to do; for a drift the friction curve compared with its baseline.
 class Headline {
   constructor() {
     this.name = element("a", { class: "which" });

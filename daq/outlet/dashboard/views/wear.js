@@ -1,4 +1,4 @@
-// Wear of one joint beside heat and load, and when its limit is reached: what the history of years says, once a day.
+// Wear of one joint, separated from heat and load, and when its limit is reached: what the history of years says, once a day.
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";

@@ -263,5 +263,5 @@ class _Reader:
 
 
 def given_text(element: Element | None) -> str:
-    """What stands in an axis."""
+    """The numbers of an axis."""
     return repr(element.get("xyz")) if element is not None else "none"

@@ -24,7 +24,7 @@ from estimators.quantities import Floats
 
 #: N, argued: Sizes of a force (standard deviations) that are averaged over: from a finger's push to a crash.
 SIZES: Final = (3.0, 10.0, 30.0, 100.0, 300.0)
-#: N, argued: Prior deviation of the force: more than an arm that works beside people can bear.
+#: N, argued: Prior deviation of the force: more than an arm that works among people can bear.
 WIDE: Final = 1000.0
 #: m, argued: Least half length of a link: no link is thinner than a hand.
 HALF: Final = 0.05

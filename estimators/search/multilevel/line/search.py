@@ -111,7 +111,7 @@ def _convex(line: Line) -> bool:
 
 @inline
 def _confirm_saturated(line: Line) -> None:
-    """Saturated stays so only if the parabola at the best step also says so."""
+    """Stay saturated only if the parabola at the best step is, too."""
     k = best(line)
     if not line.saturated or k == 0 or k == line.points - 1:
         return

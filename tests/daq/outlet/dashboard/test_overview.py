@@ -286,7 +286,7 @@ def test_a_joint_was_what_it_was_in_itself_before_its_core_and_then_the_page_hea
           const { judge } = await import("/condition.js");
           const known = (phase, reasons) => (
             { reasons, phase, state: { phase, since: 60, health: { status: "valid", reasons } } });
-          const silent = [{ code: "core_silent", text: "no word from the core for 2 s", todo: "" }];
+          const silent = [{ code: "core_silent", text: "the core has sent nothing for 2 s", todo: "" }];
           const lost = [{ code: "no_data", text: "no data for 4 s", todo: "" }];
           return [known("normal", []), known("faulted", lost)].map((first) => {
             const joint = { name: "a", names: [], drift: {}, changes: [], open: [], condition: {}, ...first };
@@ -301,8 +301,8 @@ def test_a_joint_was_what_it_was_in_itself_before_its_core_and_then_the_page_hea
         }"""
     )
     assert told == [
-        ["no word from the core for 2 s", "normal", "normal"],
-        ["no word from the core for 2 s", "faulted (no data), since 00:01:00", "faulted"],
+        ["the core has sent nothing for 2 s", "normal", "normal"],
+        ["the core has sent nothing for 2 s", "faulted (no data), since 00:01:00", "faulted"],
     ]
 
 

@@ -80,7 +80,7 @@ def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
     page = view(f"{whole}/#/mechanism", width, 900)
     expect(page.locator(".whole h1")).to_have_text("Mechanism")
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
-    expect(page.locator(".explanation")).to_contain_text("crank feels 150 % of the friction that the model says")
+    expect(page.locator(".explanation")).to_contain_text("crank feels 150 % of the model's friction")
     drive = page.locator("table[aria-label^=Torque] tbody tr")
     expect(drive).to_have_count(1)
     expect(drive).to_contain_text("150 ± 2.0 %")

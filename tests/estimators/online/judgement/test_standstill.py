@@ -35,17 +35,17 @@ def found(these: Rows, steps: tuple[tuple[int, float], ...] = ()) -> tuple[float
     gate, log = Gate(USUAL, ROW), EventLog()
     standstill = Standstill(gate, ROW, log, Axis.ROTARY)
     for since, speed in steps:
-        standstill.coarse(since, speed)
+        standstill.set_encoder_step(since, speed)
     told, motion_range = [], standstill.motion_range
     for row, (time, speed, motion) in enumerate(zip(these.time, these.speed[:, 0], these.motion[:, 0], strict=True)):
         while time >= motion_range.steps_due:
             standstill.decide()
-        told += [(row, event.text) for event in log.taken()]
+        told += [(row, event.text) for event in log.take_events()]
         widen_range(speed, motion[PLACE], motion_range)
         motion_range.rows_left -= 1
         if motion_range.rows_left == 0:
             standstill.decide()
-            told += [(row + 1, event.text) for event in log.taken()]
+            told += [(row + 1, event.text) for event in log.take_events()]
     return gate.standstill, told
 
 

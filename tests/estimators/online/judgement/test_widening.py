@@ -203,7 +203,7 @@ def test_steps_move_theta_by_what_lapack_finds(seed: int, outputs: int, size: fl
     step_effects.correct(fit, learnt)
     np.testing.assert_allclose(rls.theta, theta if lost.any() else moved, rtol=1e-12)
     assert not fit.owed.any()
-    step_effects.roughen(fit, learnt)
+    step_effects.weigh_rounding(fit, learnt)
     white = [rls.theta @ one @ rls.theta - 2.0 * own @ rls.theta for one, own in zip(rows.noise, rows.own, strict=True)]
     rounding = np.maximum(white, 0.0) / (rls.variance() * rls.noise)
     np.testing.assert_allclose(learnt.rounding, 0.01 if lost.any() else rounding, rtol=1e-12)

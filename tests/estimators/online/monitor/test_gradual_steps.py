@@ -28,7 +28,7 @@ def learnt(theta: Floats = TRUTH) -> Learner:
 
 
 def behind_an_alarm(change: Floats, slow: bool = True, way: Floats | None = None) -> tuple[GradualChange, bool]:
-    """What is followed 200 rows behind the beginning of an alarm, and whether it goes on with the way of before."""
+    """What is followed 200 rows after the beginning of an alarm, and whether it goes on with the way of before."""
     before, learner = learnt(), learnt(TRUTH + change)
     one = GradualChange(learner)
     one.state.slow, one.state.alarm = slow, 1000

@@ -42,7 +42,7 @@ def learnt(values: Floats) -> tuple[JointEstimator, list[tuple[float, Estimate]]
 def test_after_a_push_the_values_from_before_it_stand_again() -> None:
     joint, looks, said = learnt(samples(push=4.0))
     assert [one for one in said if one.startswith("alarm")], "a push of the torque's own size"
-    assert [one for one in said if "what was known before explains the motion again" in one]
+    assert [one for one in said if "the values from before explain the motion again" in one]
     before = next(found for now, found in looks if now >= PUSHED[0])
     after = next(found for now, found in looks if now >= PUSHED[1] + 10.0)
     assert (after.phase, after.status) == (Phase.NORMAL, Status.VALID)
@@ -54,7 +54,7 @@ def test_after_a_push_the_values_from_before_it_stand_again() -> None:
 def test_what_has_changed_is_not_recalled() -> None:
     _, looks, said = learnt(samples(coulomb=1.0))
     assert [one for one in said if one.startswith("alarm")]
-    assert not [one for one in said if "what was known before explains the motion again" in one]
+    assert not [one for one in said if "the values from before explain the motion again" in one]
     last = looks[-1][1]
     assert last.status is Status.VALID
     assert last.values[2] == pytest.approx(TRUTH["coulomb"] + 1.0, rel=0.02)

@@ -104,7 +104,7 @@ def test_another_alarm_makes_it_explain_three_blocks_anew() -> None:
 
 
 def test_it_is_of_the_past_after_a_while_and_few_rows_say_nothing() -> None:
-    """A quarter of a block's rows at least, until twice a start's 200 rows behind the alarm."""
+    """A quarter of a block's rows at least, until twice a start's 200 rows after the alarm."""
     recall, _ = before_an_alarm(1.0, 0.5)
     for rows, now in ((40, 1401), (12, 1100)):
         assert not any(recall.holds(block(1.0, rows), FULL, now) for _ in range(4))

@@ -1,4 +1,4 @@
-"""What follows from one part of a robot's estimator for the others: thresholds behind a change, what they are of."""
+"""What follows from one part of a robot's estimator for the others: thresholds after a change, what they are of."""
 
 from functools import cache
 
@@ -163,7 +163,7 @@ def test_after_as_much_motion_again_as_a_start_takes_the_thresholds_are_of_what_
     mislead(one, -2.0 * usual[1])
     assert goes_on(one, BEGUN, 9.4) == []
     np.testing.assert_array_equal(contact.limits, usual)
-    assert goes_on(one, 9.4, 9.6) == [], "4 s of motion behind the start, which was over at 5.5 s"
+    assert goes_on(one, 9.4, 9.6) == [], "4 s of motion after the start, which was over at 5.5 s"
     assert contact.limits[0] == usual[0]
     assert 3.0 <= contact.limits[1] / usual[1] < 3.5, "one and a half of two limits, and of what reversals leave"
 
@@ -320,7 +320,7 @@ def test_a_search_that_has_ended_is_reported_and_in_force_where_it_is_accepted(
     P = learner.bayesian.covariance
     np.testing.assert_allclose(P[np.ix_(end.place, end.place)], end.covariance, atol=1e-12)
     assert not one._watch.contact.reported.any()
-    assert learner.stiction[1] == pytest.approx(0.02 * 1.0 + 2.0), "it predicts from here on"
+    assert learner.stiction[1] == pytest.approx(0.02 * 1.0 + 2.0), "it predicts from now on"
     assert changes._reference is learner.prediction
     assert changes._reference is not reference
     changes.follow([], found(one, 0.4, True), True)

@@ -258,7 +258,7 @@ def test_a_law_that_explains_the_motion_better_is_used_and_reported() -> None:
     joint = searched(Worker())
     events = said(joint, rubbing(4.3, exponent=2.0))
     (law,) = (event for event in events if event.kind == "law")
-    assert law.text == "exponent = 2.0 explains the motion better than what is configured, and is used from here on"
+    assert law.text == "exponent = 2.0 explains the motion better than what is configured, and is used from now on"
     assert events[-1].kind == "started"
     estimate = joint.estimate()
     truth = np.concatenate([LINEAR, OMEGAS])

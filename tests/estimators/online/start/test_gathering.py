@@ -245,7 +245,7 @@ def test_rows_are_weighed_as_in_normal_mode_with_what_is_known_at_their_end(fill
     asked, left = list[int](), list[Floats]()
     before = one.noise()
 
-    def roughen(of: Learner, time: int) -> None:
+    def weigh_rounding(of: Learner, time: int) -> None:
         assert of is learner
         assert learner.rls.noise == pytest.approx(before)
         asked.append(time)
@@ -255,7 +255,7 @@ def test_rows_are_weighed_as_in_normal_mode_with_what_is_known_at_their_end(fill
         motion[:, :, ROUNDING] *= 0.25
         return these._replace(phi=these.phi * half[:, None, None], y=(these.y + 1.0) * half[:, None], motion=motion)
 
-    one.weigh(roughen, weighed, left.append, np.zeros(1, np.int64))
+    one.weigh(weigh_rounding, weighed, left.append, np.zeros(1, np.int64))
     assert asked == [int(found.time[-1]) if filled else 0]
     assert [part.tolist() for part in left] == [[0.25]]
     half = np.where(np.arange(100) < 50, 1.0, 0.5)

@@ -147,7 +147,7 @@ def test_values_whose_products_would_overflow_are_left_out_and_named(kind: str, 
     values = size * np.column_stack([np.sin(3.0 * t + k) for k in range(len(joint.channels))])
     joint.absorb(np.arange(4000) * 1_000_000, values)
     assert joint.estimate().phase is Phase.WAITING
-    assert "position had values that no joint has: they are left out" in map(str, joint.estimate().reasons)
+    assert "position had impossible values, which are left out" in map(str, joint.estimate().reasons)
     assert joint.counters()["implausible"] == np.count_nonzero(values)
     assert joint.estimate().spectrum.values == ()
 
