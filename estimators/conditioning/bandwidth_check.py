@@ -57,11 +57,11 @@ class BandwidthCheck:
 
     @property
     def words(self) -> str:
-        """What the kernel leaves."""
+        """The share of the motion that the kernel lets pass, in words."""
         if self.lost:
             return str(self.reason)
-        seen = f"{self._channel}: the kernel that its steps ask for, {self._half_width:.2g} s"
-        return f"{seen}, leaves {100.0 * self.share:.0f} % of the motion"
+        seen = f"{self._channel}: the kernel that its steps need, {self._half_width:.2g} s"
+        return f"{seen}, lets {100.0 * self.share:.0f} % of the motion pass"
 
     @property
     def reason(self) -> Reason:

@@ -133,7 +133,7 @@ def test_an_open_change_is_not_buried_by_a_fault(whole: str, view: Callable[...,
 def test_wear_stands_by_itself_with_its_day(whole: str, view: Callable[..., Page], width: int) -> None:
     page = view(f"{whole}/#/joint/shoulder", width, 900)
     panel = page.locator(".panel:has(.wear)")
-    expect(panel.locator(".wear")).to_have_text(re.compile("^Dry friction has grown by 24 ± 2 % .*days of use[.]$"))
+    expect(panel.locator(".wear")).to_have_text(re.compile("^Dry friction has grown by 24 ± 2 %, .*days of use[.]$"))
     expect(panel.locator("small")).to_have_text(re.compile(r"^since \d+ \w+ \d{4}$"))
     over = page.locator(".joint > .grid:has(.parameter)").bounding_box()
     mine = panel.bounding_box()
