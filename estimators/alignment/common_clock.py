@@ -125,7 +125,8 @@ def _interpolate(tick: int, rows: JointRows, out: Floats) -> None:
     low, high = rows.ticks[at], rows.ticks[after]
     out[:] = np.nan
     if rows.count > 0 and low == tick:
-        out[:] = values[at]
+        for column in range(len(out)):  # a slice of a slice would bring the text of numba's error with it
+            out[column] = values[at, column]
     elif rows.count > 1 and low < tick and high - low <= SUCCESSIVE * rows.period:
         part = (tick - low) / (high - low)
         for column in range(len(out)):

@@ -12,7 +12,8 @@ from hil_rig.wire.faults import Faults
 from hil_rig.wire.robot import RigRobot
 
 BLOCK: Final = 20  # samples prepared at once, in the time until the next is due
-PACKED_BLOCK: Final = 100  # the same where one joint after the other is prepared, between two samples
+PACKED_BLOCK: Final = 100  # the same where one joint after the other is prepared, between two samples, at least …
+PACKED_FOR_JOINT: Final = 4  # … and so many for each joint: a call of few rows costs nearly as much as one of many
 
 
 class Queue(Protocol):
@@ -87,15 +88,16 @@ class Packed:
             units[message.bus].append(unit)
         rows = [np.frombuffer(b"".join(of_bus), np.uint8) for of_bus in units]
         self._ends = [np.cumsum([len(unit) for unit in of_bus]).tolist() for of_bus in units]
+        self._names = list(robot.joints)
+        self._block = max(PACKED_BLOCK, PACKED_FOR_JOINT * len(self._names))  # samples of a block
         # one block is played while the other is filled
-        self._playing, self._filling = ([np.tile(row, (PACKED_BLOCK, 1)) for row in rows] for _ in range(2))
+        self._playing, self._filling = ([np.tile(row, (self._block, 1)) for row in rows] for _ in range(2))
         self._played = self._length = 0  # of the block that is played
         self._filled = self._first = 0  # of the other: joints that are in it, and the number of its first sample
-        self._coming = PACKED_BLOCK  # samples in it
-        self._names = list(robot.joints)
+        self._coming = self._block  # samples in it
 
     def prepare(self) -> None:
-        for _ in range(1 + 2 * len(self._names) // PACKED_BLOCK):  # filled in half the time that the other takes
+        for _ in range(1 + 2 * len(self._names) // self._block):  # filled in half the time that the other takes
             if self._filled < len(self._names):
                 self._fill_one()
 
@@ -121,12 +123,12 @@ class Packed:
         self._playing, self._filling = self._filling, self._playing
         self._played, self._length = 0, self._coming
         self._first += self._length
-        self._filled, self._coming = 0, PACKED_BLOCK
+        self._filled, self._coming = 0, self._block
         return self._length > 0
 
     def _fill_one(self) -> None:
         """The next joint's part of the coming block; its end is that of the joint that ends first."""
-        for message, values in self._robot.columns(self._names[self._filled], PACKED_BLOCK):
+        for message, values in self._robot.columns(self._names[self._filled], self._block):
             count = len(values)
             self._coming = min(self._coming, count)
             place = self._places[message]

@@ -23,7 +23,7 @@ from estimators.models.curves import POINT, Curves
 
 Floats = NDArray[np.float64]
 
-LOOK_EVERY: Final = 200_000_000  # ns of the recording between two inspections of the pipeline
+LOOK_EVERY: Final = 1_000_000_000  # ns of the recording between two inspections, which keep rows of 1.28 s
 POINTS: Final = 3000  # of a curve, at most
 UNKNOWN: Final = float("nan")
 

@@ -21,6 +21,7 @@ from estimators.plausibility.signals.base import (
     history,
     moved,
     note,
+    steps_of,
 )
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
@@ -125,7 +126,7 @@ def _frozen(
     for one in range(len(moving)):
         begins[one + 1] = ends[one] = moving[one]
         state.smallest = min(state.smallest, speeds[moving[one]])
-    inside = np.abs(np.diff(speeds))
+    inside = np.abs(steps_of(speeds))
     changes = inside.copy()
     for one in range(stops):
         still = ends[one] - begins[one] - 1 + (state.run if one == 0 else 0)

@@ -17,7 +17,7 @@ import numpy as np
 from estimators.alignment.clock_rate import FASTEST_DRIFT, MOST_DRIFTED, MOST_PACE, PROPORTIONAL, WINDOW
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.numerics.jit import inline, kernel
-from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames, steps_of
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Integers, Layout, Vector
@@ -219,7 +219,7 @@ def _line_of(
             return True, usual - 1.0, MOST_PACE, False
         off, limit, walks = _line_through(arrivals, _along(grown, period), only_wrong)
         return off > 0.0 or stamped, off, limit, walks
-    gaps = np.diff(arrivals)
+    gaps = steps_of(arrivals)
     usual = float(np.median(gaps))
     if usual > 0.0:
         numbers, whole = np.maximum(1.0, np.rint(gaps / usual)), 0

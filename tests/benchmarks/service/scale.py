@@ -4,11 +4,13 @@
                                      [--rigs gear,leg,robot] [--priority 10]
 
 Rig (rigid joints on one multicast bus), service with recorder, and this subscriber run on the same two cores, the way
-from a frame to here with a real-time priority where that is allowed (--priority 0: without). Latency is from the
+from a frame to here with a real-time priority where that is allowed (--priority 0: without), and the rig with a higher
+one: a device does not wait for the processors of its listener. Latency is from the
 arrival of the newest frame that went into an update to its being unpacked here; `made` is the median up to the core's
 having made it. Shares are of one core. A point begins when every joint has ended its start, which costs more than what
 follows. Then other rigs in their own size: joints with a gear between two encoders, a mechanism,
-and a robot with its model (learnt first, in two minutes).
+and a robot with its model (learnt first, in some minutes); with what the core takes for a joint, over what it takes for
+one of as many rigid joints.
 `played` is the share of its samples that the rig had the time to send. A rig of 100 joints, the service and this
 subscriber want more than two processors have: below 100 % all other figures of the row are those of a device that
 stands still again and again, and sends in bursts. Of what is lost the causes are told below the table; `restart` is no
@@ -63,7 +65,7 @@ Result = dict[str, Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--joints", default="1,7,14,28,56", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--joints", default="1,7,14,28,56", type=numbers)
     parser.add_argument("--rate", type=float, default=1000.0, help="Hz of every joint")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each point")
     parser.add_argument("--warm-up", type=float, default=5.0, help="s left out behind the starts of all joints")
@@ -83,6 +85,10 @@ def main() -> int:
         for joints in sorted(options.joints)
     }
     others = {name: measure(words(name), options.seconds, options.warm_up) for name in options.rigs}
+    plain = {
+        joints: points.get(joints) or measure(rigid(joints, options.rate), options.seconds, options.warm_up)
+        for joints in {one["joints"] for one in others.values()}
+    }
     if options.plot is not None:
         draw(points, options.rate, options.plot)
     if options.json:
@@ -96,12 +102,27 @@ def main() -> int:
     if others:
         print()
         print(table(others, "rig"))
+        for name, one in others.items():
+            ratio, joints = one["core"] / plain[one["joints"]]["core"], one["joints"]
+            print(
+                f"{name}: {joints} joint{'s' * (joints > 1)}, of the core {ratio:.2f} × what as many rigid joints take"
+            )
     if options.rate == parser.get_default("rate") and 7 in points:
         print("\n4000 Hz")
         print(table({7: measure(rigid(7, 4000.0), options.seconds, options.warm_up)}))
         print()
         print(told_overload(overload(7, options.rate, options.seconds, options.warm_up)))
     return 0
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers between commas; none where there is no text."""
+    return [int(one) for one in text.split(",") if one]
+
+
+def tell(text: str) -> None:
+    """Say how far the benchmark is."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def rigid(joints: int, rate: float) -> list[str]:
@@ -113,6 +134,7 @@ def words(name: str) -> list[str]:
     """Another rig; the robot's model is learnt from a recording of it."""
     if name != "robot":
         return [name, "--wire", "udp"]
+    tell("robot: its model is learnt first: a motion, a recording, and what is identified from it")
     folder = Path(tempfile.mkdtemp(prefix="jointwatch-scale-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return ["lwr4", "--wire", "udp", *MOTION, "--model", str(identified(folder)[0])]
@@ -130,6 +152,9 @@ class Run:
 
     def __enter__(self) -> "Run":
         self.live.__enter__()
+        if self.priority:
+            param = os.sched_param(self.priority + 1)
+            os.sched_setscheduler(self.live.rig_pid, os.SCHED_RR | os.SCHED_RESET_ON_FORK, param)
         self.subscriber = Subscriber(self.live.endpoint, ("estimate/",), timeout=30.0, priority=self.priority)
         self.subscriber.__enter__()
         joints = load(self.live.config).joints.values()
@@ -200,6 +225,7 @@ class Run:
 
 def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
     """One point."""
+    tell(f"{' '.join(rig[:3])}: until all joints have ended their starts, then {seconds:g} s, then its floor")
     with Run(rig) as run:
         run.settle(warm_up)
         pids = run.pids()
@@ -209,7 +235,8 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
         before, began = {name: cpu(pid) for name, pid in pids.items()}, time.monotonic()
         latencies, made, update = run.listen(seconds)
         took = time.monotonic() - began
-        result: Result = {name: (cpu(pid) - before[name]) / took for name, pid in pids.items()}
+        result: Result = {"joints": run.joints}
+        result |= {name: (cpu(pid) - before[name]) / took for name, pid in pids.items()}
         result["p50"], result["p99"] = np.quantile(latencies, [0.5, 0.99]).tolist()
         result["made"] = float(np.median(made))
         result["updates"] = len(latencies) / took / run.joints

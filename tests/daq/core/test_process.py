@@ -87,12 +87,13 @@ class Outside:
     def _play(self) -> None:
         driver = Sender(f"ipc://{self._folder}/readings", "bus")
         self._until(lambda: self.of("meta"))
-        self._tells.send_multipart((TOPIC, BASELINE.model_dump_json().encode()))
         driver.report(True, {"frames": 11, "malformed": 2})
         begin, size = time.monotonic_ns(), 5
         for first in range(0, SAMPLES, size):
             self._until(lambda first=first: time.monotonic_ns() >= begin + (first + size) * 1_000_000)
             self._send(driver, motion(first, size, begin))
+            if first % 100 == 0:  # again and again, as the outlet does: the core may have connected just now
+                self._tells.send_multipart((TOPIC, BASELINE.model_dump_json().encode()))
         self._until(lambda: self.of("status/core") and self.status()["joints"]["elbow"]["samples"] >= SAMPLES - 200)
         self._until(lambda: [one for one in self.of("event/elbow") if one["kind"] == "fault"])
         self._until(lambda: not self.status()["drivers"]["bus"]["up"])

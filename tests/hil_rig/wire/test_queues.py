@@ -49,6 +49,7 @@ def played(name: str, joints: int, faults: list[str], packed: bool, counts: list
     [
         ("rigid", 1, []),
         ("rigid", 9, ["wrap=20", "skew=position:3"]),
+        ("rigid", 30, []),  # a longer block
         ("two_mass", 2, []),
         ("double_encoder_robot", 6, []),
     ],
