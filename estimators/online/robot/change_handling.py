@@ -12,7 +12,6 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Switched
 from estimators.online.robot.contact import SOON
-from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import FOLLOWED, RobotLearner
@@ -70,7 +69,7 @@ class RobotChangeHandling:
         contact, friction = watch.contact, self._learner.stiction
         contact.unknown = unseen
         changing = self.time < self._changing and not starting
-        unsure = changing or BODY in watch.attribution.explanation.holding
+        unsure = changing or bool(watch.attribution.explanation.holding)
         if unsure and contact.ready and contact.exceeded(unexplained, friction):
             contact.unknown = unseen + DOUBTFUL * self._learner.unknown(chunk, changing)
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)

@@ -9,6 +9,7 @@ learnt; what is not of the model (a payload, a slip) holds beside it. See docs/d
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.payload import PayloadCause
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, spring_columns, tilt_columns
-from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
+from estimators.online.robot.findings.competition import BETTER, CERTAIN, Standing, compete, refitted
 from estimators.online.robot.findings.explanation import BODY, Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
 from estimators.quantities import Floats
@@ -193,17 +194,34 @@ class ResidualAttribution:
         self._excess[:] = self._spread[:] = 0.0
 
     def _summed(self, rows: LookRows) -> Sums:
-        columns, count = self.columns, len(rows.u)
-        Z = np.empty((count, columns.n, columns.size))
+        Z = self._columns_of(rows.X, rows.Y, rows.motion)
+        return sums_of(Z, rows.torque, rows.there, rows.pulls, self._places)
+
+    def _columns_of(self, X: Floats, Y: Floats, motion: Floats) -> Floats:
+        """All columns (rows, n, k); arguments as of LookRows."""
+        columns = self.columns
+        Z = np.empty((len(X), columns.n, columns.size))
         bodies = self.bodies.copy()
         bodies[-1] += self.explanation.carried
-        Z[:, :, columns.theta], Z[:, :, columns.body] = rows.X, rows.Y
-        Z[:, :, columns.slips] = slip_columns(self._model, bodies, *rows.motion)
-        Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, rows.motion[0])
-        Z[:, :, columns.springs] = spring_columns(rows.motion[0])
-        predicted = rows.X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
+        Z[:, :, columns.theta], Z[:, :, columns.body] = X, Y
+        Z[:, :, columns.slips] = slip_columns(self._model, bodies, *motion)
+        Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, motion[0])
+        Z[:, :, columns.springs] = spring_columns(motion[0])
+        predicted = X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
-        return sums_of(Z, rows.torque, rows.there, rows.pulls, self._places)
+        return Z
+
+    def variance(self, X: Floats, Y: Floats, motion: Floats, changing: bool) -> Floats:
+        """Variance (n,) of the explained torque of one row by what is not known of what holds beside the model.
+
+        changing: whether what is not known of θ counts, too; others as of LookRows, of one row.
+        """
+        found = np.zeros(self.columns.n)
+        if self.explanation.holding:
+            found += self.explanation.variance(self._columns_of(X, Y, motion)[0])
+        if changing:
+            found += np.einsum("jk,kl,jl->j", X[0], self.covariance, X[0])
+        return np.maximum(found, 0.0)
 
     def mark(self) -> None:
         """Note that a residual is beyond its threshold: a change may begin now."""
@@ -305,7 +323,13 @@ class ResidualAttribution:
         psi[self.columns.theta] = self.theta
         since = self.looks.since
         assert since is not None
-        self.explanation.hold(refitted(fitted.cause, known, psi, since, self._usual, self._correlation))
+        forms = refitted(fitted.cause.forms, known, psi, since, self._usual, self._correlation)
+        bare = replace(known, held=np.zeros(self.columns.size))
+        same = next(one for one in forms if one.cause == fitted.cause)
+        fit = [one for one in forms if one is same or one.possible(bare)]
+        best = max(fit, key=lambda one: one.evidence)
+        held = best if best.evidence - same.evidence > BETTER else same
+        self.explanation.hold(held, [one for one in fit if one is not held])
 
     def _refine(self, known: RobotKnowledge) -> None:
         for one in list(self.explanation.holding.values()):

@@ -1,5 +1,6 @@
 """When causes compete, and what is made of the best: looks of three joints, with columns drawn at random."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.carried import as_payload
+from estimators.online.robot.findings.causes.spring import Spring
+from estimators.online.robot.findings.columns import spring_columns
 from estimators.online.robot.findings.friction_terms import law_terms
 from estimators.online.robot.reported_findings import ReportedFindings
 from estimators.online.robot.residual_attribution import (
@@ -37,6 +40,18 @@ MODEL = model()
 Q = MODEL.size + N
 
 
+Pull = Callable[[Floats], Floats]  # torque of a spring by an angle
+STIFFNESS, AT_REST = 10.0, 0.3  # N·m/rad, rad
+
+
+def straight(q: Floats) -> Floats:
+    return STIFFNESS * (q - AT_REST)
+
+
+def turning(q: Floats) -> Floats:
+    return np.asarray(STIFFNESS * np.sin(q - AT_REST))
+
+
 class Looks:
     """Half seconds of rows, one after the other, and what is told at the end of each."""
 
@@ -54,13 +69,14 @@ class Looks:
 
     def look(
         self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE,
-        lasts: int = ROWS, moves: Floats | None = None, gain: float = 0.0,
+        lasts: int = ROWS, moves: Floats | None = None, gain: float = 0.0, reach: float = 1.0, pull: Pull | None = None,
     ) -> AttributionVerdict | None:  # fmt: skip
         """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it.
 
-        lasts: rows that the last link carries it in; moves: (n,) or (rows, n) 1 where a joint moves.
+        lasts: rows that the last link carries it in; moves: (n,) or (rows, n) 1 where a joint moves; reach: rad that
+        all joints go to either side; pull: of a spring on joint 1 by its angle.
         """
-        q, dq, ddq = (size * self.rng.uniform(-1.0, 1.0, (ROWS, N)) for size in (1.0, 1.5, 3.0))
+        q, dq, ddq = (size * self.rng.uniform(-1.0, 1.0, (ROWS, N)) for size in (reach, 1.5, 3.0))
         X, Y = np.zeros((ROWS, N, Q)), np.empty((ROWS, N, PARAMETERS))
         X[:, :, : MODEL.base] = MODEL.rigid(q, dq, ddq)
         for joint, term, column in MODEL.others(q, dq, ddq, np.zeros((ROWS, N)), np.full(N, 3.0)):
@@ -75,8 +91,10 @@ class Looks:
             extra[:lasts] += (Y @ load)[:lasts]
         extra[:, 1] += friction * X[:, 1, own] @ theta[own] + steady
         extra[:, 1] += gain * X[:, 1] @ theta
+        extra[:, 1] += 0.0 if pull is None else pull(q[:, 1])
         torque = X @ theta + extra
-        u = extra - Y @ self.causes.explanation.carried
+        psi, columns = self.causes.explanation.psi, self.causes.columns
+        u = extra - Y @ self.causes.explanation.carried - spring_columns(q) @ psi[columns.springs]
         there = np.ones((ROWS, N)) * (np.ones(N) if moves is None else moves)
         rows = LookRows(X, Y, torque, u * there, there, np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
         self.rows = rows
@@ -125,6 +143,33 @@ def test_a_torque_constant_that_is_too_small_a_finding_leaves_the_unit_of_its_to
     assert looks.told(6, gain=gain) == [None] * 6
     assert looks.causes.doubted_units[1] == pytest.approx(gain, rel=0.4)
     assert not looks.causes.doubted_units[[0, 2]].any()
+
+
+def test_a_spring_is_of_the_shape_that_a_wider_motion_shows_and_until_then_what_both_differ_by_is_not_known() -> None:
+    """Over 0.15 rad to either side nobody can tell one from the other; half a turn away they differ by 25 N·m."""
+    first = set[bool]()
+    for pull, turns in ((straight, False), (turning, True)):
+        looks = Looks()
+        looks.told(20, reach=0.15)
+        assert "spring" in looks.told(12, reach=0.15, pull=pull)
+        looks.look(reach=0.15, pull=pull)  # refines what holds
+        (held,) = looks.causes.explanation.holding.values()
+        assert isinstance(held.cause, Spring)
+        first.add(held.cause.turns)
+        far = np.zeros((3, 1, N))
+        far[0] = AT_REST - np.pi
+        X, Y = np.zeros((1, N, Q)), np.zeros((1, N, PARAMETERS))
+        unknown = np.sqrt(looks.causes.variance(X, Y, far, False))
+        psi, springs = looks.causes.explanation.psi, looks.causes.columns.springs
+        off = float(abs(spring_columns(far[0])[0] @ psi[springs] - [0.0, float(pull(far[0])[0, 1]), 0.0])[1])
+        assert unknown[1] > off / 3.0
+        assert not unknown[[0, 2]].any()
+        assert looks.told(12, reach=1.5, pull=pull) == [None] * 12
+        ((name, held),) = looks.causes.explanation.holding.items()
+        assert held.cause == Spring((1,), turns)
+        assert name == ("spring", (1,))
+        assert held.cause.main_size(held)[0] == pytest.approx(STIFFNESS, rel=0.01)
+    assert len(first) == 1, "of one of them the other shape was held"
 
 
 @pytest.mark.parametrize(("beyond", "opens"), [(20.5, False), (20.7, True)])
