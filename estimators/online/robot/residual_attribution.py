@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
@@ -29,6 +30,8 @@ from estimators.online.robot.findings.explanation import BODY, Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
 from estimators.quantities import Floats
 from estimators.thresholds import RIDGE
+
+Flags = NDArray[np.bool_]
 
 #: 1, argued: Share of a look, its end: what is over by then needs no explanation.
 LATE: Final = 0.4
@@ -240,11 +243,12 @@ class ResidualAttribution:
             self._starting, min(self.looks.count, self._troubled),
         )  # fmt: skip
 
-    def verdict(self, leaves: LeavesLaw | None = None) -> AttributionVerdict | None:
+    def verdict(self, leaves: LeavesLaw | None = None, beyond: Flags | None = None) -> AttributionVerdict | None:
         """What is certain by now, or None.
 
         leaves: whether friction has left the shape of its law, which a search is to find out: then no coefficients
-        of that law are reported.
+        of that law are reported; beyond: (n,) joints whose residual is beyond its threshold: what that comes from is
+        a finding, however small.
         """
         if not self.open:
             return None
@@ -260,8 +264,10 @@ class ResidualAttribution:
             if standing is None or self._suspect not in [(one.cause.name, one.cause.joints) for one in standing.rivals]:
                 self._suspect, self._times = ("", ()), 0  # else this look neither speaks for it nor against it
             return None
-        silent = not standing.notable
-        if (silent and (best.cause.name not in DRIFTS or self._starting)) or (not silent and not self._lasts):
+        drifts = best.cause.name in DRIFTS
+        seen = not drifts and beyond is not None and bool(beyond[list(best.cause.joints or range(len(beyond)))].any())
+        silent = not standing.notable and not seen
+        if (silent and (not drifts or self._starting)) or (standing.notable and not self._lasts):
             return None
         key = best.cause.name, best.cause.joints
         self._times = self._times + 1 if key == self._suspect else 1
