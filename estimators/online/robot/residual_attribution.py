@@ -80,6 +80,7 @@ class AttributionVerdict(NamedTuple):
     ends: bool  # something that held beside the model is gone
     silent: bool  # no finding, but the model's own friction or the torque's zero that drifts: learnt
     text: str
+    instead: Fitted | None = None  # what held until now, and was it not
 
     @property
     def beside_model(self) -> bool:
@@ -119,6 +120,7 @@ class ResidualAttribution:
         self._over = 0  # looks in a row at whose end nothing is unexplained
         self._troubled = 0  # looks since what is held beside the model explained all, or since the first
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
+        self._others = ("", tuple[int, ...]()), 0  # what explains more than what holds, and looks in a row in which
         self.standing: Standing | None = None
         self.doubted_units = np.zeros(n)
         """(n,) relative deviation of each joint's torque unit, by a change that friction has been taught instead."""
@@ -247,8 +249,8 @@ class ResidualAttribution:
         """What is certain by now, or None.
 
         leaves: whether friction has left the shape of its law, which a search is to find out: then no coefficients
-        of that law are reported; beyond: (n,) joints whose residual is beyond its threshold: what that comes from is
-        a finding, however small.
+        of that law are reported; beyond: (n,) joints whose residual is or was just beyond its threshold: what that
+        comes from is a finding, however small.
         """
         if not self.open:
             return None
@@ -259,13 +261,16 @@ class ResidualAttribution:
         self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
         standing = self.standing
         self._doubt_units(standing)
+        instead = self._instead_of(known, standing)
+        if instead is not None:
+            return instead
         best = self._chosen(standing)
         if standing is None or best is None:
             if standing is None or self._suspect not in [(one.cause.name, one.cause.joints) for one in standing.rivals]:
                 self._suspect, self._times = ("", ()), 0  # else this look neither speaks for it nor against it
             return None
         drifts = best.cause.name in DRIFTS
-        seen = not drifts and beyond is not None and bool(beyond[list(best.cause.joints or range(len(beyond)))].any())
+        seen = not drifts and not self._starting and beyond is not None and _any_of(best.cause.joints, beyond)
         silent = not standing.notable and not seen
         if (silent and (not drifts or self._starting)) or (standing.notable and not self._lasts):
             return None
@@ -285,6 +290,33 @@ class ResidualAttribution:
         holding = self.explanation.holding
         holds = [one for one in standing.rivals if (one.cause.name, one.cause.joints) in holding]
         return holds[0] if holds else standing.best if standing.decided else None
+
+    def _instead_of(self, known: RobotKnowledge, standing: Standing | None) -> AttributionVerdict | None:
+        """A cause that explains all since then better than one that holds, and leaves less; None without.
+
+        What holds was decided by a few looks, in which another cause may not have been possible yet. It competes anew
+        while it leaves something that has a cause for certain, or is not what it can be.
+        """
+        since, holding = self.looks.since, self.explanation.holding
+        bare = replace(known, held=np.zeros(self.columns.size), looks=self.looks.count)
+        held = next(iter(holding.values())) if len(holding) == 1 and BODY not in holding else None
+        troubled = standing is not None and standing.certain
+        if held is None or since is None or not (troubled or not held.possible(bare)):
+            self._others = ("", ()), 0
+            return None
+        psi = np.zeros(self.columns.size)
+        psi[self.columns.theta] = self.theta
+        anew = compete(self.causes, bare, psi, [since], self._usual, self._correlation)
+        key = ("", tuple[int, ...]())
+        if anew is not None and anew.decided and anew.notable and anew.fitted[0].cause.name != "contact":
+            key = anew.fitted[0].cause.name, anew.fitted[0].cause.joints
+        key = ("", ()) if key in holding else key
+        times = self._others[1] + 1 if key == self._others[0] else 1
+        self._others = key, times
+        if anew is None or not key[0] or times < anew.fitted[0].cause.looks:
+            return None
+        self.explanation.end(held)
+        return self._decide(bare, anew.fitted[0], since.looks, False)._replace(instead=held)
 
     def _doubt_units(self, standing: Standing | None) -> None:
         """Note by how much the unit of a joint's torque may have changed where that is too small to be a finding.
@@ -393,6 +425,10 @@ def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, places: Integ
     squares = np.zeros(n)
     squares[0] = unit * float(pull @ np.linalg.lstsq(information, pull)[0])
     return Sums(G, d, squares, np.zeros(n), np.zeros(columns.size), places)
+
+
+def _any_of(joints: tuple[int, ...], those: Flags) -> bool:
+    return bool((those[list(joints)] if joints else those).any())
 
 
 def _large(excess: Floats, variance: Floats) -> bool:

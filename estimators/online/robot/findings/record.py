@@ -91,6 +91,10 @@ class Findings:
         """A finding of its own, whatever is examined; returns its number."""
         return self._new(time, cause, (), text)
 
+    def reopen(self, number: int) -> None:
+        """The cause of a finding (0: of none) was another one: it is examined again."""
+        self._examined = number if number in self._every else 0
+
     def drop(self) -> None:
         """What is examined was no finding of its own, but the end of another."""
         self._every.pop(self._examined, None)

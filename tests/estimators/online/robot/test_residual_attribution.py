@@ -11,6 +11,7 @@ from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.carried import as_payload
+from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.spring import Spring
 from estimators.online.robot.findings.columns import spring_columns
 from estimators.online.robot.findings.friction_terms import law_terms
@@ -144,6 +145,37 @@ def test_a_torque_constant_that_is_too_small_a_finding_leaves_the_unit_of_its_to
     assert looks.told(6, gain=gain) == [None] * 6
     assert looks.causes.doubted_units[1] == pytest.approx(gain, rel=0.4)
     assert not looks.causes.doubted_units[[0, 2]].any()
+
+
+def test_a_spring_that_was_another_zero_is_that_in_the_same_record_once_it_may_be() -> None:
+    """A zero that creeps while its joint turns is a spring by the first looks: nobody can know that it lasts."""
+    looks, findings = Looks(), ReportedFindings(("j0", "j1", "j2"))
+    looks.told(20)
+    looks.told(18, steady=3.0)
+    known, spring = looks.causes.known(), Spring((1,))
+    wrong = Fitted(spring, np.array([1.0, 3.0]), 0.01 * np.eye(2), 20.0, spring.moves(known))
+    looks.causes.explanation.hold(wrong)
+    number = findings.decide(5, "spring", ("j1",), "a spring", over=False)
+    findings.beside_model["spring", (1,)] = number
+    every = [looks.look(steady=3.0) for _ in range(8)]
+    (verdict,) = [one for one in every if one is not None]
+    assert (verdict.fitted.cause.name, verdict.fitted.cause.joints) == ("offset", (1,))
+    assert verdict.fitted.values[0] == pytest.approx(3.0, abs=0.1)
+    assert not looks.causes.explanation.holding
+    assert not looks.causes.explanation.psi.any()
+    findings.examine(9, "contact", ("j1",), "what the spring left")
+    assert findings.take(10, verdict)
+    (one,) = findings.every
+    assert (one.number, one.since, one.cause, one.joints, one.over) == (number, 5, "offset", ("j1",), True)
+    assert not findings.beside_model
+
+
+def test_a_spring_that_somebody_pushes_against_stays_one() -> None:
+    looks = Looks()
+    looks.told(20)
+    assert "spring" in looks.told(12, pull=straight)
+    assert looks.told(12, pull=straight, steady=4.0) == [None] * 12
+    assert list(looks.causes.explanation.holding) == [("spring", (1,))]
 
 
 @pytest.mark.parametrize(("joint", "told"), [(1, "torque_constant"), (2, None)])
