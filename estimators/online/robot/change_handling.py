@@ -95,6 +95,7 @@ class RobotChangeHandling:
         examined = self.findings.examined
         if examined is not None:
             self._doubted = self.time + round(1e9 * SOON)
+            self._watch.attribution.end_mark()
             self.findings.close(self.time)
             self._add_event("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 

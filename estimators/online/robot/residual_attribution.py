@@ -114,7 +114,7 @@ class ResidualAttribution:
         self._usual, self._level = np.ones(n), np.ones(n)
         self._starting = True
         self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
-        self.open, self._marked = False, MARKED + 1
+        self.open, self._marked, self._ended = False, MARKED + 1, False
         self._excess, self._spread = np.zeros((2, n + 1))  # faded, of each joint and of all, and its variance
         self._beyond: deque[Floats] = deque(maxlen=CALM)  # the same of each of the last looks, (2, n + 1)
         self._over = 0  # looks in a row at whose end nothing is unexplained
@@ -171,6 +171,9 @@ class ResidualAttribution:
             self._close()
         elif self.open:
             self.looks.absorb(self._summed(rows))
+        if self._ended:
+            self.looks.begin()
+            self._ended = False
 
     def _add(self, beyond: Floats, variance: Floats) -> None:
         """Add what of a look is beyond the usual, (n + 1,) of each joint and of all.
@@ -234,6 +237,14 @@ class ResidualAttribution:
         if self._marked > MARKED and not certain and not self.explanation.holding:
             self._marked = 0
             self.looks.begin()
+
+    def end_mark(self) -> None:
+        """Note that the residual is within its threshold again, and no cause was found that stays.
+
+        Where nothing explains what was, it would hide what stays, so the long window begins behind its last look.
+        """
+        certain = self.standing is not None and self.standing.certain
+        self._ended = not certain and not self.explanation.holding
 
     def known(self, bare: bool = False) -> RobotKnowledge:
         """What causes are judged by now; bare: as if nothing held beside the model."""

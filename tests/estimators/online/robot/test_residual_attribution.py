@@ -170,6 +170,19 @@ def test_a_spring_that_was_another_zero_is_that_in_the_same_record_once_it_may_b
     assert not findings.beside_model
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_jump_that_is_over_and_that_nothing_explains_does_not_hide_what_stays(ends: bool) -> None:
+    """A slip's own jump is in the first look: as long as that counts, no cause explains four fifths of all."""
+    looks = Looks()
+    looks.told(20)
+    looks.told(1, noise=40.0 * NOISE)
+    if ends:
+        looks.causes.end_mark()
+    looks.beyond[1] = True
+    told = looks.told(20, gain=0.008)
+    assert ("torque_constant" in told) is ends
+
+
 def test_a_spring_that_somebody_pushes_against_stays_one() -> None:
     looks = Looks()
     looks.told(20)
