@@ -12,7 +12,6 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Switched
 from estimators.online.robot.contact import SOON
-from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import FOLLOWED, RobotLearner
@@ -70,7 +69,7 @@ class RobotChangeHandling:
         contact, friction = watch.contact, self._learner.stiction
         contact.unknown = unseen
         changing = self.time < self._changing and not starting
-        unsure = changing or BODY in watch.attribution.explanation.holding
+        unsure = changing or bool(watch.attribution.explanation.holding)
         if unsure and contact.ready and contact.exceeded(unexplained, friction):
             contact.unknown = unseen + DOUBTFUL * self._learner.unknown(chunk, changing)
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
@@ -96,6 +95,7 @@ class RobotChangeHandling:
         examined = self.findings.examined
         if examined is not None:
             self._doubted = self.time + round(1e9 * SOON)
+            self._watch.attribution.end_mark()
             self.findings.close(self.time)
             self._add_event("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 

@@ -126,6 +126,11 @@ class ContactWatch:
         self._resting = np.zeros(n)  # largest residual of the start beyond friction, where a joint was at rest
 
     @property
+    def recent(self) -> Flags:
+        """Joints (n,) in contact, or until SOON ago: what has happened to them may not be known yet."""
+        return self._rested < self._soon
+
+    @property
     def limits(self) -> Floats:
         """Thresholds (n,) with what the encoders' steps, and what is not known of θ, add."""
         return self.thresholds + self.steps + self.unknown

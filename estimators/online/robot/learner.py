@@ -18,7 +18,6 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
-from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.friction_discrepancy import FrictionDiscrepancy
 from estimators.online.robot.findings.friction_terms import friction_columns, own_terms
 from estimators.online.robot.motion import Chunk, RobotMotion
@@ -269,18 +268,12 @@ class RobotLearner:
         self.adopt()
 
     def unknown(self, chunk: Chunk, changing: bool) -> Floats:
-        """Deviation (n,) of the explained torque at the chunk's end by what is not known of a payload that is held.
-
-        changing: whether what is not known of θ counts, too.
-        """
+        """Deviation (n,) of the explained torque at the chunk's end: see ResidualAttribution.variance."""
         n = self._model.tree.size()
-        X, last = np.empty((n, self._model.size + n)), np.empty((n, PARAMETERS))
-        self._motion.row(chunk, len(chunk.q) - 1, X, last)
-        carried = self._attribution.explanation.holding.get(BODY)
-        variance = np.zeros(n) if carried is None else np.einsum("jk,kl,jl->j", last, carried.covariance, last)
-        if changing:
-            variance += np.einsum("jk,kl,jl->j", X, self._attribution.covariance, X)
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+        X, last = np.empty((1, n, self._model.size + n)), np.empty((1, n, PARAMETERS))
+        self._motion.row(chunk, len(chunk.q) - 1, X[0], last[0])
+        motion = np.stack([chunk.q[-1:], chunk.dq[-1:], chunk.ddq[-1:]])
+        return np.sqrt(self._attribution.variance(X, last, motion, changing))
 
     def adopt(self) -> None:
         """Predict with the present parameters from now on."""

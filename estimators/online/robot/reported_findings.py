@@ -78,6 +78,9 @@ class ReportedFindings(Findings):
         """Write a verdict into the records; returns whether it is new, or the end of something."""
         cause = verdict.fitted.cause
         key = cause.name, cause.joints
+        if verdict.instead is not None:  # its record becomes that of the cause that it was
+            self.drop()
+            self.reopen(self.beside_model.pop((verdict.instead.cause.name, verdict.instead.cause.joints), 0))
         if verdict.ends:
             self.drop()
             self.close(time, self.beside_model.pop(key, 0))

@@ -9,9 +9,11 @@ learnt; what is not of the model (a payload, a slip) holds beside it. See docs/d
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
@@ -23,11 +25,13 @@ from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.payload import PayloadCause
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, spring_columns, tilt_columns
-from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
+from estimators.online.robot.findings.competition import BETTER, CERTAIN, Standing, compete, refitted
 from estimators.online.robot.findings.explanation import BODY, Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
 from estimators.quantities import Floats
 from estimators.thresholds import RIDGE
+
+Flags = NDArray[np.bool_]
 
 #: 1, argued: Share of a look, its end: what is over by then needs no explanation.
 LATE: Final = 0.4
@@ -76,6 +80,7 @@ class AttributionVerdict(NamedTuple):
     ends: bool  # something that held beside the model is gone
     silent: bool  # no finding, but the model's own friction or the torque's zero that drifts: learnt
     text: str
+    instead: Fitted | None = None  # what held until now, and was it not
 
     @property
     def beside_model(self) -> bool:
@@ -109,12 +114,13 @@ class ResidualAttribution:
         self._usual, self._level = np.ones(n), np.ones(n)
         self._starting = True
         self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
-        self.open, self._marked = False, MARKED + 1
+        self.open, self._marked, self._ended = False, MARKED + 1, False
         self._excess, self._spread = np.zeros((2, n + 1))  # faded, of each joint and of all, and its variance
         self._beyond: deque[Floats] = deque(maxlen=CALM)  # the same of each of the last looks, (2, n + 1)
         self._over = 0  # looks in a row at whose end nothing is unexplained
         self._troubled = 0  # looks since what is held beside the model explained all, or since the first
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
+        self._others = ("", tuple[int, ...]()), 0  # what explains more than what holds, and looks in a row in which
         self.standing: Standing | None = None
         self.doubted_units = np.zeros(n)
         """(n,) relative deviation of each joint's torque unit, by a change that friction has been taught instead."""
@@ -165,6 +171,9 @@ class ResidualAttribution:
             self._close()
         elif self.open:
             self.looks.absorb(self._summed(rows))
+        if self._ended:
+            self.looks.begin()
+            self._ended = False
 
     def _add(self, beyond: Floats, variance: Floats) -> None:
         """Add what of a look is beyond the usual, (n + 1,) of each joint and of all.
@@ -193,17 +202,34 @@ class ResidualAttribution:
         self._excess[:] = self._spread[:] = 0.0
 
     def _summed(self, rows: LookRows) -> Sums:
-        columns, count = self.columns, len(rows.u)
-        Z = np.empty((count, columns.n, columns.size))
+        Z = self._columns_of(rows.X, rows.Y, rows.motion)
+        return sums_of(Z, rows.torque, rows.there, rows.pulls, self._places)
+
+    def _columns_of(self, X: Floats, Y: Floats, motion: Floats) -> Floats:
+        """All columns (rows, n, k); arguments as of LookRows."""
+        columns = self.columns
+        Z = np.empty((len(X), columns.n, columns.size))
         bodies = self.bodies.copy()
         bodies[-1] += self.explanation.carried
-        Z[:, :, columns.theta], Z[:, :, columns.body] = rows.X, rows.Y
-        Z[:, :, columns.slips] = slip_columns(self._model, bodies, *rows.motion)
-        Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, rows.motion[0])
-        Z[:, :, columns.springs] = spring_columns(rows.motion[0])
-        predicted = rows.X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
+        Z[:, :, columns.theta], Z[:, :, columns.body] = X, Y
+        Z[:, :, columns.slips] = slip_columns(self._model, bodies, *motion)
+        Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, motion[0])
+        Z[:, :, columns.springs] = spring_columns(motion[0])
+        predicted = X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
-        return sums_of(Z, rows.torque, rows.there, rows.pulls, self._places)
+        return Z
+
+    def variance(self, X: Floats, Y: Floats, motion: Floats, changing: bool) -> Floats:
+        """Variance (n,) of the explained torque of one row by what is not known of what holds beside the model.
+
+        changing: whether what is not known of θ counts, too; others as of LookRows, of one row.
+        """
+        found = np.zeros(self.columns.n)
+        if self.explanation.holding:
+            found += self.explanation.variance(self._columns_of(X, Y, motion)[0])
+        if changing:
+            found += np.einsum("jk,kl,jl->j", X[0], self.covariance, X[0])
+        return np.maximum(found, 0.0)
 
     def mark(self) -> None:
         """Note that a residual is beyond its threshold: a change may begin now."""
@@ -211,6 +237,14 @@ class ResidualAttribution:
         if self._marked > MARKED and not certain and not self.explanation.holding:
             self._marked = 0
             self.looks.begin()
+
+    def end_mark(self) -> None:
+        """Note that the residual is within its threshold again, and no cause was found that stays.
+
+        Where nothing explains what was, it would hide what stays, so the long window begins behind its last look.
+        """
+        certain = self.standing is not None and self.standing.certain
+        self._ended = not certain and not self.explanation.holding
 
     def known(self, bare: bool = False) -> RobotKnowledge:
         """What causes are judged by now; bare: as if nothing held beside the model."""
@@ -222,11 +256,12 @@ class ResidualAttribution:
             self._starting, min(self.looks.count, self._troubled),
         )  # fmt: skip
 
-    def verdict(self, leaves: LeavesLaw | None = None) -> AttributionVerdict | None:
+    def verdict(self, leaves: LeavesLaw | None = None, beyond: Flags | None = None) -> AttributionVerdict | None:
         """What is certain by now, or None.
 
         leaves: whether friction has left the shape of its law, which a search is to find out: then no coefficients
-        of that law are reported.
+        of that law are reported; beyond: (n,) joints whose residual is or was just beyond its threshold: what that
+        comes from is a finding, however small.
         """
         if not self.open:
             return None
@@ -237,13 +272,18 @@ class ResidualAttribution:
         self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
         standing = self.standing
         self._doubt_units(standing)
+        instead = self._instead_of(known, standing)
+        if instead is not None:
+            return instead
         best = self._chosen(standing)
         if standing is None or best is None:
             if standing is None or self._suspect not in [(one.cause.name, one.cause.joints) for one in standing.rivals]:
                 self._suspect, self._times = ("", ()), 0  # else this look neither speaks for it nor against it
             return None
-        silent = not standing.notable
-        if (silent and (best.cause.name not in DRIFTS or self._starting)) or (not silent and not self._lasts):
+        drifts = best.cause.name in DRIFTS
+        seen = not drifts and not self._starting and beyond is not None and _any_of(best.cause.joints, beyond)
+        silent = not standing.notable and not seen
+        if (silent and (not drifts or self._starting)) or (standing.notable and not self._lasts):
             return None
         key = best.cause.name, best.cause.joints
         self._times = self._times + 1 if key == self._suspect else 1
@@ -261,6 +301,33 @@ class ResidualAttribution:
         holding = self.explanation.holding
         holds = [one for one in standing.rivals if (one.cause.name, one.cause.joints) in holding]
         return holds[0] if holds else standing.best if standing.decided else None
+
+    def _instead_of(self, known: RobotKnowledge, standing: Standing | None) -> AttributionVerdict | None:
+        """A cause that explains all since then better than one that holds, and leaves less; None without.
+
+        What holds was decided by a few looks, in which another cause may not have been possible yet. It competes anew
+        while it leaves something that has a cause for certain, or is not what it can be.
+        """
+        since, holding = self.looks.since, self.explanation.holding
+        bare = replace(known, held=np.zeros(self.columns.size), looks=self.looks.count)
+        held = next(iter(holding.values())) if len(holding) == 1 and BODY not in holding else None
+        troubled = standing is not None and standing.certain
+        if held is None or since is None or not (troubled or not held.possible(bare)):
+            self._others = ("", ()), 0
+            return None
+        psi = np.zeros(self.columns.size)
+        psi[self.columns.theta] = self.theta
+        anew = compete(self.causes, bare, psi, [since], self._usual, self._correlation)
+        key = ("", tuple[int, ...]())
+        if anew is not None and anew.decided and anew.notable and anew.fitted[0].cause.name != "contact":
+            key = anew.fitted[0].cause.name, anew.fitted[0].cause.joints
+        key = ("", ()) if key in holding else key
+        times = self._others[1] + 1 if key == self._others[0] else 1
+        self._others = key, times
+        if anew is None or not key[0] or times < anew.fitted[0].cause.looks:
+            return None
+        self.explanation.end(held)
+        return self._decide(bare, anew.fitted[0], since.looks, False)._replace(instead=held)
 
     def _doubt_units(self, standing: Standing | None) -> None:
         """Note by how much the unit of a joint's torque may have changed where that is too small to be a finding.
@@ -305,7 +372,13 @@ class ResidualAttribution:
         psi[self.columns.theta] = self.theta
         since = self.looks.since
         assert since is not None
-        self.explanation.hold(refitted(fitted.cause, known, psi, since, self._usual, self._correlation))
+        forms = refitted(fitted.cause.forms, known, psi, since, self._usual, self._correlation)
+        bare = replace(known, held=np.zeros(self.columns.size))
+        same = next(one for one in forms if one.cause == fitted.cause)
+        fit = [one for one in forms if one is same or one.possible(bare)]
+        best = max(fit, key=lambda one: one.evidence)
+        held = best if best.evidence - same.evidence > BETTER else same
+        self.explanation.hold(held, [one for one in fit if one is not held])
 
     def _refine(self, known: RobotKnowledge) -> None:
         for one in list(self.explanation.holding.values()):
@@ -363,6 +436,10 @@ def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, places: Integ
     squares = np.zeros(n)
     squares[0] = unit * float(pull @ np.linalg.lstsq(information, pull)[0])
     return Sums(G, d, squares, np.zeros(n), np.zeros(columns.size), places)
+
+
+def _any_of(joints: tuple[int, ...], those: Flags) -> bool:
+    return bool((those[list(joints)] if joints else those).any())
 
 
 def _large(excess: Floats, variance: Floats) -> bool:

@@ -171,4 +171,5 @@ class RobotWatch:
             self.unexplained.absorb(rows.u, torque)
             if self.tool is not None:
                 self.tool.absorb(X, Y, torque, there / attribution.units)
-        return self.compensation.compare(), attribution.verdict(leaves) if self.contact.ready else None
+        verdict = attribution.verdict(leaves, self.contact.recent) if self.contact.ready else None
+        return self.compensation.compare(), verdict

@@ -206,14 +206,19 @@ def _stand(
     )  # fmt: skip
 
 
-def refitted(cause: Cause, known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats) -> Fitted:
-    """A cause by one window, where ψ lacks it."""
+def refitted(
+    causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats
+) -> list[Fitted]:
+    """Causes by one window, where ψ lacks them, in their order; σ is by the likeliest of them."""
     problem = _Problem(known, psi, window.sums, usual * alike)
-    rows, scale, prepared = window.sums.rows / alike, np.ones(len(usual)), Prepared.of(cause, known)
+    rows, scale = window.sums.rows / alike, np.ones(len(usual))
+    prepared = [Prepared.of(one, known) for one in causes]
     for _ in range(PASSES):
         following = problem.follow(scale)
-        fitted = _weighed(prepared, *following.without_theta()).fitted(known)
-        scale = np.maximum((NU + problem.left(fitted.moved, following)) / (NU + rows), 1.0)
+        S, b = following.without_theta()
+        fitted = [_weighed(one, S, b).fitted(known) for one in prepared]
+        best = max(fitted, key=lambda one: one.evidence)
+        scale = np.maximum((NU + problem.left(best.moved, following)) / (NU + rows), 1.0)
     return fitted
 
 
@@ -241,7 +246,7 @@ def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
         if one.evidence <= (found[0].evidence - BETTER if found else 0.0) or one.evidence <= 0.0:
             break
         fitted = one.fitted(known)
-        if fitted.cause.possible(known, fitted.values, np.sqrt(np.diag(fitted.covariance))):
+        if fitted.possible(known):
             found.append(fitted)
     return found
 

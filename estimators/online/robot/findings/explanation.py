@@ -4,6 +4,7 @@ a spring.
 It is taken off the residual of every chunk, refined look by look, and holds until it is gone.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -26,6 +27,7 @@ class Explanation:
         """scale: relative deviation of the unit of the robot's torque, 0 where it is measured."""
         self._model, self._columns, self._scale = model, columns, scale
         self.holding: dict[tuple[str, tuple[int, ...]], Fitted] = {}
+        self._rivals: dict[tuple[str, tuple[int, ...]], Sequence[Fitted]] = {}
         self.psi = np.zeros(columns.size)  # without θ
         self.payload = NO_PAYLOAD
         """The body that is carried."""
@@ -40,13 +42,26 @@ class Explanation:
         """What holds beside a payload."""
         return [one for (name, _), one in self.holding.items() if name != "payload"]
 
-    def hold(self, fitted: Fitted) -> None:
-        """This cause holds from now on, with these coefficients in all."""
+    def hold(self, fitted: Fitted, rivals: Sequence[Fitted] = ()) -> None:
+        """This cause holds from now on, with these coefficients in all; rivals: other forms that it may have."""
         key = (fitted.cause.name, fitted.cause.joints)
         before = self.holding.get(key)
         self.psi = self.psi + fitted.moved - (0.0 if before is None else before.moved)
-        self.holding[key] = fitted
+        self.holding[key], self._rivals[key] = fitted, rivals
         self._weigh()
+
+    def variance(self, Z: Floats) -> Floats:
+        """Variance (n,) of the torque that it explains of a row; Z: (n, k) columns.
+
+        A form that fits as well is the true one with the odds of its evidence, and is then off by what the two differ.
+        """
+        found = np.zeros(len(Z))
+        for key, held in self.holding.items():
+            found += np.einsum("jk,kl,jl->j", Z, held.spread, Z)
+            odds = [np.exp(one.evidence - held.evidence) for one in self._rivals[key]]
+            for one, each in zip(self._rivals[key], odds, strict=True):
+                found += each / (1.0 + sum(odds)) * (Z @ (one.moved - held.moved)) ** 2
+        return found
 
     def end(self, fitted: Fitted) -> None:
         """This cause is gone."""

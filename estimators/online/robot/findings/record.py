@@ -4,7 +4,8 @@ from typing import Final, NamedTuple
 
 #: findings, argued: Findings that are over and still reported: enough for a page, and a bound on memory.
 KEPT: Final = 20
-#: ns, argued: Time behind the end of a contact within which another one of its joints is the same: SOON of contact.py.
+#: ns, argued: Time behind the end of a contact within which another one of its joints, or a cause that is found then,
+#: is the same: SOON of contact.py, within which what has happened is known.
 AGAIN: Final = 3_000_000_000
 
 
@@ -47,10 +48,10 @@ class Findings:
             more = tuple(dict.fromkeys((*before.joints, *joints)))
             self._every[before.number] = before._replace(updated=time, joints=more)
             return False
-        last = self._every.get(self._last)
-        if last is not None and last.cause == cause and set(joints) & set(last.joints) and time - last.updated < AGAIN:
-            self._examined = last.number
-            self._every[last.number] = last._replace(updated=time, over=False)
+        ended = self._just_ended(time, joints)
+        if ended:
+            self._examined = ended
+            self._every[ended] = self._every[ended]._replace(updated=time, over=False)
             return False
         self._examined = self._last = self._new(time, cause, joints, text)
         return True
@@ -77,7 +78,8 @@ class Findings:
 
         since: ns, when that began; None: now; gradual: see RobotFinding.
         """
-        number = self._examined or self._new(time if since is None else since, cause, joints, text)
+        ended = self._just_ended(time, joints) if since is None else 0  # within that time its cause may yet be known
+        number = self._examined or ended or self._new(time if since is None else since, cause, joints, text)
         self._examined = 0
         found = self._every[number]
         self._every[number] = found._replace(
@@ -88,6 +90,10 @@ class Findings:
     def note(self, time: int, cause: str, text: str) -> int:
         """A finding of its own, whatever is examined; returns its number."""
         return self._new(time, cause, (), text)
+
+    def reopen(self, number: int) -> None:
+        """The cause of a finding (0: of none) was another one: it is examined again."""
+        self._examined = number if number in self._every else 0
 
     def drop(self) -> None:
         """What is examined was no finding of its own, but the end of another."""
@@ -109,6 +115,13 @@ class Findings:
             self._examined = 0
         if number in self._every:
             self._every[number] = self._every[number]._replace(updated=time, over=True)
+
+    def _just_ended(self, time: int, joints: tuple[str, ...]) -> int:
+        """Number of the last examined where it is over, no cause was found, and it is of these joints (none: any)."""
+        last = self._every.get(self._last)
+        if last is None or last.cause != "contact" or not last.over or time - last.updated >= AGAIN:
+            return 0
+        return last.number if not joints or set(joints) & set(last.joints) else 0
 
     def _new(self, time: int, cause: str, joints: tuple[str, ...], text: str) -> int:
         self._count += 1

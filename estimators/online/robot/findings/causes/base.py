@@ -76,6 +76,10 @@ class Fitted:
         """Change of ψ, (columns,)."""
         return np.asarray(self.moves @ self.values)
 
+    def possible(self, known: RobotKnowledge) -> bool:
+        """Whether the cause can have these coefficients."""
+        return self.cause.possible(known, self.values, np.sqrt(np.diag(self.covariance)))
+
     @property
     def spread(self) -> Floats:
         """Covariance of that, (columns, columns)."""
@@ -104,6 +108,11 @@ class Cause:
     joints: tuple[int, ...]  # the joints that it names; none where it is of the whole robot
     looks: int  # looks in a row that must say the same before it is reported
     rarity: float = 0.0  # nats that its evidence is less by, because it happens so much less often than the others
+
+    @property
+    def forms(self) -> tuple["Cause", ...]:
+        """Causes of its name and joints that it may turn out to be when more is seen, itself among them."""
+        return (self,)
 
     def places(self, known: RobotKnowledge) -> Integers | None:
         """Columns that it moves, each alone, (k,); None where they move together."""

@@ -26,6 +26,11 @@ class Spring(Cause):
     looks: int = LOOKS
     rarity: float = RARITY
 
+    @property
+    def forms(self) -> tuple[Cause, ...]:
+        """Both of them: over a small angle nobody can say which it is."""
+        return tuple(Spring(self.joints, turns) for turns in (False, True))
+
     def places(self, known: RobotKnowledge) -> Integers:
         """The axis' angle and a constant; of what goes round its sine and cosine."""
         return known.columns.spring(self.joints[0])[2:] if self.turns else known.columns.spring(self.joints[0])[:2]

@@ -1,5 +1,6 @@
 """What holds beside a robot's model: the torque that it explains, and what is left when it is gone."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -74,6 +75,22 @@ def test_the_torque_of_all_that_holds_is_that_of_each_with_what_is_carried() -> 
         whole.hold(cause)
     beside = explained(whole) - load - gain - pulls  # small beside these, and larger by what is carried
     np.testing.assert_allclose(beside, of_a_slip(BODIES + body) + of_a_tilt(BODIES + body), rtol=1e-3, atol=1e-6)
+
+
+def test_what_is_not_known_of_what_holds_is_the_spread_of_draws_from_its_forms() -> None:
+    """A spring with odds of 3 to 1 that it is straight, by coefficients that are drawn, beside a torque constant."""
+    straight, around = fitted(Spring((1,)), 3.0, -0.6), fitted(Spring((1,), turns=True), 4.0, -0.7)
+    one, rng = Explanation(MODEL, COLUMNS, 0.0), np.random.default_rng(8)
+    one.hold(fitted(TorqueConstant((0,)), 0.05))
+    one.hold(straight, [replace(around, evidence=straight.evidence - np.log(3.0))])
+    Z = np.zeros((2, COLUMNS.size))
+    Z[[0, 1], [COLUMNS.gains.start, COLUMNS.gains.start + 1]] = 90.0, 7.0
+    Z[1, COLUMNS.spring(1)] = 1.2, 1.0, np.sin(1.2), np.cos(1.2)
+    at = 3.0 * 1.2 - 0.6
+    draws = rng.multivariate_normal(np.zeros(2), 1e-4 * np.eye(2), 100_000)
+    true = at + draws @ [1.2, 1.0]
+    true[:25_000] += 4.0 * np.sin(1.2) - 0.7 * np.cos(1.2) - at
+    assert one.variance(Z) == pytest.approx([1e-4 * 90.0**2, np.mean((true - at) ** 2)], rel=0.02)
 
 
 def test_what_holds_is_replaced_by_what_is_known_later_and_gone_when_it_ends() -> None:

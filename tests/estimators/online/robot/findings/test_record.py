@@ -68,3 +68,25 @@ def test_a_contact_of_the_same_joint_within_three_seconds_of_the_end_is_the_same
     assert findings.examine(end + round(seconds * 1e9), "contact", ("elbow",), "") is new
     assert [one.number for one in findings.every] == ([1, 2] if new else [1])
     assert not findings.every[-1].over
+
+
+@pytest.mark.parametrize(
+    ("seconds", "joints", "numbers"),
+    [(2.99, ("elbow",), [1]), (2.99, (), [1]), (2.99, ("wrist",), [1, 2]), (3.0, ("elbow",), [1, 2])],
+)
+def test_a_cause_found_soon_after_a_contact_of_its_joints_is_what_that_was(
+    seconds: float, joints: tuple[str, ...], numbers: list[int]
+) -> None:
+    """A slip is a jump that its filters forget in half a second; it is known two seconds later."""
+    findings, end = Findings(), 20_000_000_000
+    findings.examine(end - 5, "contact", ("base", "elbow"), "3 N·m")
+    findings.close(end)
+    time = end + round(seconds * 1e9)
+    assert findings.decide(time, "encoder_slip", joints, "it has slipped", over=False) == numbers[-1]
+    assert [one.number for one in findings.every] == numbers
+    last = findings.every[-1]
+    assert (last.cause, last.joints, last.updated, last.over) == ("encoder_slip", joints, time, False)
+    assert last.since == (end - 5 if numbers == [1] else time)
+    findings.close(time, last.number)
+    decided = numbers == [1]  # that is no contact any more
+    assert findings.examine(time + 10, "contact", ("elbow",), "a hand") is (decided or seconds >= 3.0)
