@@ -33,7 +33,7 @@ from estimators.online.judgement import step_effects
 from estimators.online.judgement.block_end import LEAST, fade, report
 from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.widening import EITHER, widen, widen_unidentifiable
+from estimators.online.judgement.widening import EITHER, reconsider_cut, widen, widen_unidentifiable
 from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -183,7 +183,7 @@ class ModelFit:
         state = self.state
         state.share, state.left, state.spoiled = 0.0, 0.0, False
         state.gains[:] = state.found[:] = 0.0
-        for one in (state.steps, state.late, state.places, state.lost, state.effects, state.prior):
+        for one in (state.steps, state.late, state.places, state.lost, state.effects, state.prior, state.cut):
             one[:] = 0.0
         learner.state.rounding[:], learner.state.usual_rounding[:], learner.state.timing[:] = 0.0, 1.0, 0.0
         learner.state.weighed[:] = 1.0
@@ -229,6 +229,8 @@ class ModelFit:
         scores.close(state.sums.products, noise, factor, self._lags, state.behind, state.scores)
         enough = report(state, learner.state)
         state.stands = state.stands and not enough
+        if not enough and state.left > 0.0:
+            reconsider_cut(state, learner.state)
         if not settled:
             return
         if not enough and state.left > 0.0:

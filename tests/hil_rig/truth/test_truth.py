@@ -241,6 +241,14 @@ def test_that_a_torque_may_be_cut_toward_zero_is_in_the_deviation_of_coulomb_fri
     assert 1.0 < (truth - value) / deviation < 3.0
 
 
+def test_a_cut_is_considered_anew_by_the_rows_behind_an_alarm() -> None:
+    """At first this torque has the sign of the speed, so that the cut is Coulomb friction; behind an alarm it is
+    inertia: 1.2 % of it, which was seven deviations in 114 looks. The first look behind an alarm has no block yet."""
+    outcome = run(replace(left_out.cut(3), seconds=82.0))
+    assert outcome.alarms > 0
+    assert outcome.lying <= outcome.alarms
+
+
 def test_a_torque_that_is_rounded_costs_nothing_where_rows_tell_it_from_a_cut() -> None:
     outcome = run(replace(left_out.rounded(3), seconds=40.0))
     _, deviation, truth = outcome.last["coulomb"]

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from estimators.misfit.cut_torque import CUTS
 from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.unmodelled_torque import HARMONICS, SHARE, unmodelled_torque
 from estimators.online.judgement import block_end, step_effects
 from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.validity import SMALL
-from estimators.online.judgement.widening import EITHER, KNOWN, LOST, NOISE, widen
+from estimators.online.judgement.widening import EITHER, KNOWN, LOST, NOISE, reconsider_cut, widen
 from estimators.quantisation.errors_in_variables import UNSURE, Steps
 from estimators.quantisation.shifted_quantiser import HALF
 from estimators.quantities import Floats
@@ -245,3 +246,42 @@ def test_counts_and_sums_fade_as_the_learner_forgets() -> None:
     block_end.fade(fit, learner.state)
     np.testing.assert_allclose(fit.sums.special[:2], before[:2] * np.exp(-1.0), rtol=1e-15)
     np.testing.assert_array_equal(fit.sums.special[2:], before[2:])
+
+
+@pytest.mark.parametrize("cuts", [True, False])
+def test_a_cut_is_considered_by_the_rows_since_an_alarm_once(cuts: bool) -> None:
+    """Once, however often it is asked, with what white noise lets the rows tell of it."""
+    fit, learner = random_state(4)
+    fit.half_step[:], fit.trail[:] = 0.02, 0.0
+    judged, learnt, rls = fit.scores, learner.state, learner.rls
+    rows = np.random.default_rng(5).normal(size=(2000, P + 1))  # [φ w]
+    rows[:, P] = np.clip(3.0 * rows[:, 0] + rows[:, P], -1.0, 1.0)
+    y = rows[:, :P] @ np.ones(P) - 0.02 * cuts * rows[:, P]
+    which = [*range(P), 2 * P - 1 + CAUSES.index(TORQUE), 2 * P + OWN - 1]
+    judged.gram[0][np.ix_(which, which)] = np.tril((both := np.column_stack([rows, y])).T @ both)
+    judged.theta[:] = np.linalg.lstsq(rows[:, :P], y)[0]
+    learner.deviation_factor[:], learnt.rounding[:] = 1.0, 0.0
+    before = learnt.seen.copy(), learnt.unmodelled.copy()
+    reconsider_cut(fit, learnt)
+    effect = np.linalg.lstsq(rows[:, :P], rows[:, P])[0]
+    left, score = rows[:, P] - rows[:, :P] @ effect, rows[:, P] @ (y - rows[:, :P] @ judged.theta)
+    evidence = (
+        -0.02
+        * (left @ left)
+        * (score + 0.01 * (left @ left))
+        / (fit.settings.overlap * float(rls.variance()) * (left @ left))
+    )
+    probability = 1.0 / (1.0 + (1.0 - CUTS) / CUTS * np.exp(-evidence))
+    assert probability > CUTS if cuts else probability < CUTS
+    for _ in range(2):
+        for now, then in zip((learnt.seen, learnt.unmodelled), before, strict=True):
+            np.testing.assert_allclose(now - then, probability * 0.02**2 * np.outer(effect, effect), rtol=1e-6)
+        reconsider_cut(fit, learnt)
+
+
+def test_what_is_considered_of_a_cut_stands_while_theta_rests_on_earlier_rows() -> None:
+    fit, learner = random_state(4)
+    fit.half_step[:], learner.rls.state.weight = 0.02, 5e3
+    reconsider_cut(fit, learner.state)
+    assert not fit.cut.any()
+    assert not learner.state.seen.any()
