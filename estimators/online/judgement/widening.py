@@ -20,6 +20,7 @@ import numpy as np
 
 from estimators.misfit.cut_torque import cut_torque
 from estimators.misfit.position_error import position_error
+from estimators.misfit.recent_change import recent_change
 from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.sampled_motion import hidden_share
 from estimators.misfit.scores import products, write_covariance
@@ -32,7 +33,7 @@ from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.step_effects import is_corrected
 from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
-from estimators.recursive.learner import Learnt, factor_of, mean_variance, share_of_weights
+from estimators.recursive.learner import Learnt, covariance_of, factor_of, mean_variance, share_of_weights
 from estimators.thresholds import LEAST_DIVISOR
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
@@ -44,6 +45,9 @@ EITHER: Final = 100.0
 NOISE: Final = 0.1
 #: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
 LOST: Final = 10.0
+#: 1, argued: Factor a block of a second by which a unit of noise may follow the residual: two a minute (decision 012,
+#: point 12).
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
 #: 1, argued: Share of the rows that θ rests on from which what these rows say of θ is true of it.
 MOST: Final = 0.5
 # causes of a torque that the model may lack, the first of its misfit columns, and how many they are
@@ -145,6 +149,8 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
             learnt.seen[i, j] = bias[i] * bias[j] - (1.0 - SHARE) * late  # the lag is in Σ as a whole
             fit.prior[i, j] = 0.0
             fit.cut[i, j] = 0.0
+        learnt.unmodelled[i, i] += fit.changed[i]
+        learnt.seen[i, i] += fit.changed[i]
     if not _considers(fit):
         return
     floor = _scaled(learnt, floor)
@@ -236,6 +242,52 @@ def _consider_cause(
             learnt.unmodelled[i, j] += whole[i, j]
             if cause == ANGLE:
                 fit.prior[i, j] += prior[i, j]
+
+
+@inline
+def _take_off_change(fit: FitState, learnt: Learnt) -> None:
+    for i in range(len(fit.changed)):
+        learnt.seen[i, i] -= fit.changed[i]
+        learnt.unmodelled[i, i] -= fit.changed[i]
+        fit.changed[i] = 0.0
+
+
+@kernel((FitState, Learnt))
+def answer_for_change(fit: FitState, learnt: Learnt) -> None:
+    """Let an alarm answer for what the last rows said of a change: from now on its values are learnt anew."""
+    fit.answered[:] = fit.changed
+    _take_off_change(fit, learnt)
+
+
+@kernel((FitState, Learnt, "b1"))
+def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
+    """Write what the block that ends and the one before say that a parameter has changed by since.
+
+    The sums are still those of the blocks before this one. good: whether the prediction is trusted, else no value is,
+    and a change is none of the joint, as where somebody leads it.
+    """
+    scores, settings, p = fit.scores, fit.settings, len(fit.steps)
+    block = products(fit.sums.products, _weights(learnt), p)
+    recent, covariance = fit.last_block + block, np.empty((p, p))
+    _take_off_change(fit, learnt)
+    fit.last_block[:] = block
+    if not good or not scores.blocks > 0.0:
+        return
+    covariance_of(learnt, covariance)
+    blocks, white = scores.effective_blocks, mean_variance(learnt.state) * learnt.state.noise[0]
+    floor = _scaled(learnt, _floor(settings, learnt, 1.0, blocks / (blocks + KNOWN)))
+    gram = products(scores.gram, _weights(learnt), p)
+    for i in range(p):
+        variance = floor.white
+        if floor.share > 0.0 and gram[i, i] > 0.0:
+            own = scores.spread[i, i] * scores.weight / scores.squared_weight / gram[i, i]
+            variance = floor.share * own / white + (1.0 - floor.share) * floor.white
+        variance = white * max(variance, floor.lowest)
+        fit.usual[i] = min(variance, FOLLOWS * fit.usual[i]) if fit.usual[i] > 0.0 else variance
+    fit.changed[:] = recent_change(recent, scores.theta, covariance, fit.usual)
+    for i in range(p):
+        learnt.seen[i, i] += fit.changed[i]
+        learnt.unmodelled[i, i] += fit.changed[i]
 
 
 @kernel((FitState, Learnt))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil_rig.plants.base import Floats
-from hil_rig.truth import left_out, table
+from hil_rig.truth import gradual, left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.truth.signals import faulty
 from hil_rig.truth.trial import TrialOutcome, TruthRow, run, together
@@ -239,6 +239,13 @@ def test_that_a_torque_may_be_cut_toward_zero_is_in_the_deviation_of_coulomb_fri
     assert outcome.known["coulomb"] == 1.0
     value, deviation, truth = outcome.last["coulomb"]
     assert 1.0 < (truth - value) / deviation < 3.0
+
+
+def test_a_value_that_the_last_rows_say_changes_is_not_sure() -> None:
+    """Coulomb friction that grows for 6 s before its alarm; it was twelve deviations off, in twenty looks."""
+    outcome = run(replace(gradual.ramp(3), seconds=66.0))
+    assert outcome.alarms == 0
+    assert outcome.lying == 0, f"{outcome.worst:.0f} deviations of {outcome.worst_name}"
 
 
 def test_a_cut_is_considered_anew_by_the_rows_behind_an_alarm() -> None:
