@@ -62,7 +62,7 @@ SPRING: Final = dict.fromkeys(
 )
 ONSET: Final = dict.fromkeys(
     ("lies", "rms z"),
-    "what grows is seen at the end of a block, 1 to 2 s behind its beginning, and these looks alone are 1 % of the time",
+    "what grows is seen at the end of a block, 1 to 2 s after it begins, and these looks alone are 1 % of the time",
 )
 WIDE: Final = {"rms z": "σ of what is known holds what a torque of the angle may do, which is nothing here"}
 LAG: Final = {
