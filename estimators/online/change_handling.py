@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from estimators.base import UNKNOWN, Phase, Spectrum
 from estimators.numerics.one_factor import one_factor
 from estimators.online.judgement.motion import LOOK_BACK
+from estimators.online.judgement.widening import answer_for_change
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,
@@ -94,6 +95,7 @@ class ChangeHandling:
         parts, state = self.parts, self.parts.learner.rls.state
         ago = state.since + state.onset
         window = parts.history.instants.span(ago)
+        answer_for_change(parts.fit.state, parts.learner.state)
         self.state.phase, self.state.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
         self.state.changed = window[0] if window else parts.log.state.time
         self.state.before[:], self.state.asking = parts.loop.good, True

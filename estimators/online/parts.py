@@ -106,7 +106,8 @@ class Parts:
     def _same(self) -> bool:
         (value, deviation), learner = self.loop.good, self.learner
         apart = np.abs(learner.rls.theta - value)
-        return bool((apart <= SAME * np.hypot(deviation, learner.state.deviations)).all())
+        before = np.maximum(deviation**2 - self.fit.state.answered, 0.0)  # a change that was seen is no uncertainty
+        return bool((apart <= SAME * np.sqrt(before + learner.state.deviations**2)).all())
 
     @property
     def searching(self) -> bool:

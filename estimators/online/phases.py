@@ -139,7 +139,10 @@ class Phases:
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             if self.changes.restore_known():
                 return
-            parts.fit.close(parts.learner, parts.history.total, parts.log.state.time, self.phase is Phase.NORMAL)
+            settled = self.phase is Phase.NORMAL
+            parts.fit.close(
+                parts.learner, parts.history.total, parts.log.state.time, settled, settled and parts.validity.good
+            )
             if parts.gradual is not None and parts.gradual.state.going:
                 self.changes.follow(parts.gradual)
             parts.validity.state.renew = True

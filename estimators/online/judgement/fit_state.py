@@ -25,7 +25,7 @@ class FitSettings(Layout):
     hidden: float  # what differences over samples hide of an acceleration, see misfit/sampled_motion.py
 
 
-class FitState(Layout, version=15):
+class FitState(Layout, version=16):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -61,6 +61,11 @@ class FitState(Layout, version=15):
     ]  # covariance of θ that moves the torque by 1, where steps hide it
     effects: Annotated[Matrix, "parameters", "parameters"]  # Learnt.misfit without directions that are not identifiable
     prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
+    last_block: Annotated[Matrix, "p + 1", "p + 1"]  # products of [φ y] of the block before
+    usual: Annotated[Vector, "parameters"]  # variance of a score of each column over its information; 0: not known yet
+    changed: Annotated[Vector, "parameters"]  # variances of θ, since a value changes now
+    answered: Annotated[Vector, "parameters"]  # … when the last alarm came, which answered for it
+    cut: Annotated[Matrix, "parameters", "parameters"]  # … by a torque that is cut, as in what is seen and unmodelled
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid
@@ -90,4 +95,5 @@ class FitState(Layout, version=15):
             settings=settings, step_noise=StepNoise.zeros(outputs=m, parameters=p), directions=Directions.zeros(p=p),
             others=Directions.zeros(p=p), sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p,
             regressors=m * own, trail=np.zeros(p + 1), slow=np.zeros((m, p + 2)),
+            last_block=np.zeros((p + 1, p + 1)),
         )  # fmt: skip

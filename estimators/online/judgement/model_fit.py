@@ -33,7 +33,14 @@ from estimators.online.judgement import step_effects
 from estimators.online.judgement.block_end import LEAST, fade, report
 from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.widening import EITHER, widen, widen_unidentifiable
+from estimators.online.judgement.widening import (
+    EITHER,
+    FOLLOWS,
+    find_recent_change,
+    reconsider_cut,
+    widen,
+    widen_unidentifiable,
+)
 from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -57,9 +64,6 @@ OFF_AXIS: Final = 0.2
 LARGEST_BEND: Final = 0.15
 #: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
 MOSTLY: Final = 0.5
-#: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 012,
-#: point 12).
-FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
 #: rows, argued: Rows beyond two blocks for which motion may still be unknown.
 WAITING: Final = 16
 
@@ -152,6 +156,8 @@ class ModelFit:
             state.steep,
             state.trail,
             state.behind,
+            state.last_block,
+            state.usual,
         ):
             one[:] = 0.0
         state.sums.products[:] = state.sums.special[:] = 0.0
@@ -183,7 +189,16 @@ class ModelFit:
         state = self.state
         state.share, state.left, state.spoiled = 0.0, 0.0, False
         state.gains[:] = state.found[:] = 0.0
-        for one in (state.steps, state.late, state.places, state.lost, state.effects, state.prior):
+        for one in (
+            state.steps,
+            state.late,
+            state.places,
+            state.lost,
+            state.effects,
+            state.prior,
+            state.cut,
+            state.changed,
+        ):
             one[:] = 0.0
         learner.state.rounding[:], learner.state.usual_rounding[:], learner.state.timing[:] = 0.0, 1.0, 0.0
         learner.state.weighed[:] = 1.0
@@ -214,10 +229,11 @@ class ModelFit:
             self.close(learner, now, int(part.time[-1]), settled=last)
         self.state.forgotten = learner.rls.state.forgotten
 
-    def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
+    def close(self, learner: Learner, now: int, time: int, settled: bool, good: bool = False) -> None:
         """End a block, and widen the learner's deviations.
 
-        now: number of the next row; time: ns, of the last one; settled: whether θ is published.
+        now: number of the next row; time: ns, of the last one; settled: whether θ is published; good: whether the
+        prediction is trusted.
         """
         state, rls = self.state, learner.rls
         state.due = now + self._block
@@ -226,9 +242,13 @@ class ModelFit:
         factor = fade(state, learner.state)
         self.quantiser.read()
         noise = rls.noise[0] / rls.noise
+        if settled:
+            find_recent_change(state, learner.state, good)
         scores.close(state.sums.products, noise, factor, self._lags, state.behind, state.scores)
         enough = report(state, learner.state)
         state.stands = state.stands and not enough
+        if not enough and state.left > 0.0:
+            reconsider_cut(state, learner.state)
         if not settled:
             return
         if not enough and state.left > 0.0:
@@ -325,6 +345,8 @@ class ModelFit:
             most = MOSTLY * deviation**2
             if noise[which] >= most:
                 return ()
+            if state.changed[which] >= most:
+                return (Reason("unexplained_lately"),)
             steps = state.steps[which] ** 2 + state.places[which, which]
             if self._steps and (state.lost[which, which] > 0.0 or steps >= most):
                 return (self._too_coarse(),)

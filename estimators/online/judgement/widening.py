@@ -20,11 +20,12 @@ import numpy as np
 
 from estimators.misfit.cut_torque import cut_torque
 from estimators.misfit.position_error import position_error
+from estimators.misfit.recent_change import recent_change
 from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.sampled_motion import hidden_share
 from estimators.misfit.scores import products, write_covariance
 from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
-from estimators.numerics.directions import add_unidentifiable, beyond_noise, contrast, resolve
+from estimators.numerics.directions import Directions, add_unidentifiable, beyond_noise, contrast, resolve
 from estimators.numerics.elimination import divide_by_upper
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.symmetric import product
@@ -32,7 +33,7 @@ from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.step_effects import is_corrected
 from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
-from estimators.recursive.learner import Learnt, factor_of, mean_variance, share_of_weights
+from estimators.recursive.learner import Learnt, covariance_of, factor_of, mean_variance, share_of_weights
 from estimators.thresholds import LEAST_DIVISOR
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
@@ -44,6 +45,11 @@ EITHER: Final = 100.0
 NOISE: Final = 0.1
 #: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
 LOST: Final = 10.0
+#: 1, argued: Factor a block of a second by which a unit of noise may follow the residual: two a minute (decision 012,
+#: point 12).
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
+#: 1, argued: Share of the rows that θ rests on from which what these rows say of θ is true of it.
+MOST: Final = 0.5
 # causes of a torque that the model may lack, the first of its misfit columns, and how many they are
 CONSIDERED: Final = tuple(
     (cause, *columns_of(cause)) for cause in (SPEED, ANGLE, PLACE, ELASTIC, TORQUE, SATURATION, LOAD)
@@ -115,6 +121,19 @@ def _floor(settings: FitSettings, learnt: Learnt, least: float, share: float) ->
 
 
 @inline
+def _scaled(learnt: Learnt, floor: Floor) -> Floor:
+    """The floor of scores, which have the start's deviation factors in them."""
+    factor = _mean_square(learnt.deviation_factor)
+    return Floor(floor.share, floor.white * factor, floor.lowest * factor)
+
+
+@inline
+def _considers(fit: FitState) -> bool:
+    """Whether torques that the model may lack are considered."""
+    return bool(fit.settings.prior > 0.0 and fit.settings.corrects and fit.settings.own >= OF_ANGLE)
+
+
+@inline
 def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -> None:
     """Write what torques that the model lacks may have done to θ: those that are seen, and any torque of the angle.
 
@@ -129,16 +148,17 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
             learnt.unmodelled[i, j] = bias[i] * bias[j]
             learnt.seen[i, j] = bias[i] * bias[j] - (1.0 - SHARE) * late  # the lag is in Σ as a whole
             fit.prior[i, j] = 0.0
-    if not settings.prior > 0.0 or not settings.corrects or settings.own < OF_ANGLE:
+            fit.cut[i, j] = 0.0
+        learnt.unmodelled[i, i] += fit.changed[i]
+        learnt.seen[i, i] += fit.changed[i]
+    if not _considers(fit):
         return
-    factor = _mean_square(learnt.deviation_factor)
-    floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
+    floor = _scaled(learnt, floor)
     for output in range(len(fit.rows)):
         for cause, first, count in CONSIDERED:
             size = settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
             _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
-        if fit.half_step[output] > 0.0:
-            _consider_cut(fit, learnt, covariance, floor, output)
+    _consider_cut(fit, learnt, covariance, fit.directions, floor)
 
 
 @inline
@@ -163,17 +183,37 @@ def _products_of(
 
 
 @inline
-def _consider_cut(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor, output: int) -> None:
-    """Add what a torque that is cut toward zero to whole steps does to θ by one output."""
-    known, scores = _products_of(fit, learnt, covariance, output, NARROWEST, 1)
-    found = cut_torque(
-        fit.directions.inverse, known, scores, fit.scores.theta, mean_variance(learnt.state) * learnt.state.noise[0],
-        floor, fit.half_step[output],
-    )  # fmt: skip
-    for i in range(len(found)):
-        for j in range(len(found)):
-            learnt.seen[i, j] += found[i, j]
-            learnt.unmodelled[i, j] += found[i, j]
+def _consider_cut(fit: FitState, learnt: Learnt, covariance: Floats, directions: Directions, floor: Floor) -> None:
+    """Write what a torque that is cut toward zero to whole steps does to θ, in place of what it did before."""
+    p, variance = len(fit.steps), mean_variance(learnt.state) * learnt.state.noise[0]
+    before, now = fit.cut.copy(), fit.cut
+    now[:] = 0.0
+    for output in range(len(fit.rows)):
+        if fit.half_step[output] > 0.0:
+            known, scores = _products_of(fit, learnt, covariance, output, NARROWEST, 1)
+            now += cut_torque(
+                directions.inverse, known, scores, fit.scores.theta, variance, floor, fit.half_step[output]
+            )
+    for i in range(p):
+        for j in range(p):
+            learnt.seen[i, j] += now[i, j] - before[i, j]
+            learnt.unmodelled[i, j] += now[i, j] - before[i, j]
+
+
+@kernel((FitState, Learnt))
+def reconsider_cut(fit: FitState, learnt: Learnt) -> None:
+    """Consider a torque that is cut toward zero by the rows so far, of which there are too few for scores.
+
+    What a cut does to θ follows from the rows that θ rests on, and behind an alarm these are others: the sign of the
+    torque may have been that of the speed, and is no longer. Where θ rests on earlier ones, as what was recalled does,
+    it stands. Whether the torque is cut they tell as far as white noise lets them.
+    """
+    count, p, seen = len(fit.scores.sums), len(fit.steps), float((fit.rows + fit.turns).max())
+    if not fit.half_step.any() or not _considers(fit) or not seen > MOST * learnt.state.weight:
+        return
+    floor = _scaled(learnt, _floor(fit.settings, learnt, 1.0, 0.0))
+    resolve(products(fit.scores.gram, _weights(learnt), p), fit.others)
+    _consider_cut(fit, learnt, np.zeros((count, count)), fit.others, floor)
 
 
 @inline
@@ -202,6 +242,52 @@ def _consider_cause(
             learnt.unmodelled[i, j] += whole[i, j]
             if cause == ANGLE:
                 fit.prior[i, j] += prior[i, j]
+
+
+@inline
+def _take_off_change(fit: FitState, learnt: Learnt) -> None:
+    for i in range(len(fit.changed)):
+        learnt.seen[i, i] -= fit.changed[i]
+        learnt.unmodelled[i, i] -= fit.changed[i]
+        fit.changed[i] = 0.0
+
+
+@kernel((FitState, Learnt))
+def answer_for_change(fit: FitState, learnt: Learnt) -> None:
+    """Let an alarm answer for what the last rows said of a change: from now on its values are learnt anew."""
+    fit.answered[:] = fit.changed
+    _take_off_change(fit, learnt)
+
+
+@kernel((FitState, Learnt, "b1"))
+def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
+    """Write what the block that ends and the one before say that a parameter has changed by since.
+
+    The sums are still those of the blocks before this one. good: whether the prediction is trusted, else no value is,
+    and a change is none of the joint, as where somebody leads it.
+    """
+    scores, settings, p = fit.scores, fit.settings, len(fit.steps)
+    block = products(fit.sums.products, _weights(learnt), p)
+    recent, covariance = fit.last_block + block, np.empty((p, p))
+    _take_off_change(fit, learnt)
+    fit.last_block[:] = block
+    if not good or not scores.blocks > 0.0:
+        return
+    covariance_of(learnt, covariance)
+    blocks, white = scores.effective_blocks, mean_variance(learnt.state) * learnt.state.noise[0]
+    floor = _scaled(learnt, _floor(settings, learnt, 1.0, blocks / (blocks + KNOWN)))
+    gram = products(scores.gram, _weights(learnt), p)
+    for i in range(p):
+        variance = floor.white
+        if floor.share > 0.0 and gram[i, i] > 0.0:
+            own = scores.spread[i, i] * scores.weight / scores.squared_weight / gram[i, i]
+            variance = floor.share * own / white + (1.0 - floor.share) * floor.white
+        variance = white * max(variance, floor.lowest)
+        fit.usual[i] = min(variance, FOLLOWS * fit.usual[i]) if fit.usual[i] > 0.0 else variance
+    fit.changed[:] = recent_change(recent, scores.theta, covariance, fit.usual)
+    for i in range(p):
+        learnt.seen[i, i] += fit.changed[i]
+        learnt.unmodelled[i, i] += fit.changed[i]
 
 
 @kernel((FitState, Learnt))

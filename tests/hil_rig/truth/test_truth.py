@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil_rig.plants.base import Floats
-from hil_rig.truth import left_out, table
+from hil_rig.truth import gradual, left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.truth.signals import faulty
 from hil_rig.truth.trial import TrialOutcome, TruthRow, run, together
@@ -239,6 +239,21 @@ def test_that_a_torque_may_be_cut_toward_zero_is_in_the_deviation_of_coulomb_fri
     assert outcome.known["coulomb"] == 1.0
     value, deviation, truth = outcome.last["coulomb"]
     assert 1.0 < (truth - value) / deviation < 3.0
+
+
+def test_a_value_that_the_last_rows_say_changes_is_not_sure() -> None:
+    """Coulomb friction that grows for 6 s before its alarm; it was twelve deviations off, in twenty looks."""
+    outcome = run(replace(gradual.ramp(3), seconds=66.0))
+    assert outcome.alarms == 0
+    assert outcome.lying == 0, f"{outcome.worst:.0f} deviations of {outcome.worst_name}"
+
+
+def test_a_cut_is_considered_anew_by_the_rows_behind_an_alarm() -> None:
+    """At first this torque has the sign of the speed, so that the cut is Coulomb friction; behind an alarm it is
+    inertia: 1.2 % of it, which was seven deviations in 114 looks. The first look behind an alarm has no block yet."""
+    outcome = run(replace(left_out.cut(3), seconds=82.0))
+    assert outcome.alarms > 0
+    assert outcome.lying <= outcome.alarms
 
 
 def test_a_torque_that_is_rounded_costs_nothing_where_rows_tell_it_from_a_cut() -> None:

@@ -3,12 +3,22 @@
 import numpy as np
 import pytest
 
+from estimators.misfit.cut_torque import CUTS
 from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, SATURATION, SPEED, TORQUE, columns
 from estimators.misfit.unmodelled_torque import HARMONICS, SHARE, unmodelled_torque
 from estimators.online.judgement import block_end, step_effects
 from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.validity import SMALL
-from estimators.online.judgement.widening import EITHER, KNOWN, LOST, NOISE, widen
+from estimators.online.judgement.widening import (
+    EITHER,
+    KNOWN,
+    LOST,
+    NOISE,
+    answer_for_change,
+    find_recent_change,
+    reconsider_cut,
+    widen,
+)
 from estimators.quantisation.errors_in_variables import UNSURE, Steps
 from estimators.quantisation.shifted_quantiser import HALF
 from estimators.quantities import Floats
@@ -245,3 +255,90 @@ def test_counts_and_sums_fade_as_the_learner_forgets() -> None:
     block_end.fade(fit, learner.state)
     np.testing.assert_allclose(fit.sums.special[:2], before[:2] * np.exp(-1.0), rtol=1e-15)
     np.testing.assert_array_equal(fit.sums.special[2:], before[2:])
+
+
+@pytest.mark.parametrize("cuts", [True, False])
+def test_a_cut_is_considered_by_the_rows_since_an_alarm_once(cuts: bool) -> None:
+    """Once, however often it is asked, with what white noise lets the rows tell of it."""
+    fit, learner = random_state(4)
+    fit.half_step[:], fit.trail[:] = 0.02, 0.0
+    judged, learnt, rls = fit.scores, learner.state, learner.rls
+    rows = np.random.default_rng(5).normal(size=(2000, P + 1))  # [φ w]
+    rows[:, P] = np.clip(3.0 * rows[:, 0] + rows[:, P], -1.0, 1.0)
+    y = rows[:, :P] @ np.ones(P) - 0.02 * cuts * rows[:, P]
+    which = [*range(P), 2 * P - 1 + CAUSES.index(TORQUE), 2 * P + OWN - 1]
+    judged.gram[0][np.ix_(which, which)] = np.tril((both := np.column_stack([rows, y])).T @ both)
+    judged.theta[:] = np.linalg.lstsq(rows[:, :P], y)[0]
+    learner.deviation_factor[:], learnt.rounding[:] = 1.0, 0.0
+    before = learnt.seen.copy(), learnt.unmodelled.copy()
+    reconsider_cut(fit, learnt)
+    effect = np.linalg.lstsq(rows[:, :P], rows[:, P])[0]
+    left, score = rows[:, P] - rows[:, :P] @ effect, rows[:, P] @ (y - rows[:, :P] @ judged.theta)
+    evidence = (
+        -0.02
+        * (left @ left)
+        * (score + 0.01 * (left @ left))
+        / (fit.settings.overlap * float(rls.variance()) * (left @ left))
+    )
+    probability = 1.0 / (1.0 + (1.0 - CUTS) / CUTS * np.exp(-evidence))
+    assert probability > CUTS if cuts else probability < CUTS
+    for _ in range(2):
+        for now, then in zip((learnt.seen, learnt.unmodelled), before, strict=True):
+            np.testing.assert_allclose(now - then, probability * 0.02**2 * np.outer(effect, effect), rtol=1e-6)
+        reconsider_cut(fit, learnt)
+
+
+def test_what_is_considered_of_a_cut_stands_while_theta_rests_on_earlier_rows() -> None:
+    fit, learner = random_state(4)
+    fit.half_step[:], learner.rls.state.weight = 0.02, 5e3
+    reconsider_cut(fit, learner.state)
+    assert not fit.cut.any()
+    assert not learner.state.seen.any()
+
+
+def with_a_change(size: float) -> tuple[FitState, Learner]:
+    """A joint whose first parameter was 1 in the rows before, and is more by this in two blocks."""
+    fit, learner = random_state(4)
+    rng, scores = np.random.default_rng(6), fit.scores
+    scores.blocks, scores.theta[:] = 20.0, 0.0
+    scores.theta[0], learner.rls.d[:], fit.turns[:] = 1.0, 1e-6, 0.0
+    scores.spread[:] = np.diag(np.full(len(scores.sums), 10.0))
+    for block in (fit.last_block, fit.sums.products[0]):
+        phi = rng.normal(size=(100, P))
+        rows = np.column_stack([phi, (1.0 + size) * phi[:, 0] + 0.1 * rng.normal(size=100)])
+        which = [*range(P), len(block) - 1]
+        block[np.ix_(which, which)] = rows.T @ rows
+    return fit, learner
+
+
+def test_a_change_in_the_last_two_blocks_is_in_sigma_until_an_alarm_answers_for_it() -> None:
+    fit, learner = with_a_change(0.5)
+    learnt = learner.state
+    before = learnt.seen.copy(), learnt.unmodelled.copy()
+    find_recent_change(fit, learnt, True)
+    assert np.sqrt(fit.changed[0]) == pytest.approx(0.5, rel=0.1)
+    assert not fit.changed[1:].any()
+    for now, then in zip((learnt.seen, learnt.unmodelled), before, strict=True):
+        np.testing.assert_allclose((now - then).diagonal(), fit.changed, atol=1e-9)
+    answer_for_change(fit, learnt)
+    assert np.sqrt(fit.answered[0]) == pytest.approx(0.5, rel=0.1)
+    assert not fit.changed.any()
+    for now, then in zip((learnt.seen, learnt.unmodelled), before, strict=True):
+        np.testing.assert_allclose(now, then, atol=1e-9)
+
+
+@pytest.mark.parametrize(("size", "good"), [(0.0, True), (0.5, False)])
+def test_noise_is_no_change_and_where_nothing_is_trusted_none_is_sought(size: float, good: bool) -> None:
+    fit, learner = with_a_change(size)
+    find_recent_change(fit, learner.state, good)
+    assert not fit.changed.any()
+
+
+def test_the_unit_of_a_change_follows_the_scores_slowly() -> None:
+    """A change is in the scores, too."""
+    fit, learner = with_a_change(0.0)
+    find_recent_change(fit, learner.state, True)
+    usual = fit.usual.copy()
+    fit.scores.spread[:] *= 1e4
+    find_recent_change(fit, learner.state, True)
+    np.testing.assert_allclose(fit.usual, usual * 2.0 ** (1.0 / 60.0))
