@@ -7,6 +7,7 @@ but for the first and last 0.3 s, in which the low-pass has not settled (to 0.3 
 count once.
 """
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from estimators.quantities import Floats
 CUTOFF: Final = 8.0  # Hz
 ORDER: Final = 4
 RATE: Final = 50.0  # Hz, of rows
+FINE: Final = 100.0  # Hz at least, of the path that friction follows: half a sample at 8 rad/s² of a reversal is 0.1 mrad
 LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
 UNEVEN: Final = 0.01  # relative, by which the median step of even samples may be off
 FASTEST: Final = 1e-6  # s between two samples, at least
@@ -61,6 +63,21 @@ class Piece(NamedTuple):
         if not part.any():
             return np.asarray(values[low])
         return np.asarray(cubic_spline(np.arange(len(values)), values)(self.at))
+
+    @property
+    def finer(self) -> int:
+        """How many steps of the friction's path go into one sample."""
+        return math.ceil(FINE / self.rate * (1.0 - UNEVEN))
+
+    def between(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Position, speed, acceleration and twist at the samples, and where these are few between them, too."""
+        if self.finer == 1:
+            return self.q, self.dq, self.ddq, self.twist
+        grid = np.arange(len(self.q), dtype=np.float64)
+        at = np.linspace(0.0, grid[-1], (len(grid) - 1) * self.finer + 1)
+        path = cubic_spline(grid, self.q)
+        twist = cubic_spline(grid, self.twist)(at)
+        return path(at), path(at, 1) * self.rate, path(at, 2) * self.rate**2, np.asarray(twist)
 
     def filtered(self, values: Floats) -> Floats:
         """Values (samples, …) through the same low-pass as position and torque."""
