@@ -605,8 +605,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "values_held": ReasonEntry(
         _SIGNAL,
         "values of {signal} are held from frame to frame: {percent:.0f} % of them cannot have been sampled",
-        "The frames arrive at the configured rate, but the device has new values less often and repeats the last one. At "
-        "which rate they are new is said behind it.",
+        "The frames arrive at the configured rate, but the device has new values less often and repeats the last one; "
+        "the sentence ends with how often they are new.",
         "Set rate to that at which values are new, or let the device send each value once.",
     ),
     "encoder_frozen": ReasonEntry(

@@ -178,11 +178,11 @@ def _rows(
     for first in range(0, len(q), CHUNK):
         chunk = slice(first, first + CHUNK)
         X[chunk, :, : model.base] = model.rigid(q[chunk], dq[chunk], ddq[chunk])
-    *path, twist = piece.between()
-    load = np.zeros_like(path[0])
+    at, speed, acceleration, twist = piece.between()
+    load = np.zeros_like(at)
     if model.loaded and parameters is not None:
-        load = model.load(parameters, *path)
-    for joint, term, column in model.others(*path, load, reach, twist):
+        load = model.load(parameters, at, speed, acceleration)
+    for joint, term, column in model.others(at, speed, acceleration, load, reach, twist):
         own = column[:: piece.finer]  # what the torque's samples saw, frequencies above half their rate with them
         X[:, joint, model.base + term] = piece.rows(own if np.ptp(own) == 0.0 else piece.filtered(own))
     fast = np.abs(dq) > rest
