@@ -158,9 +158,10 @@ def _line(row: Row) -> str:
 def _together(rows: Sequence[Row]) -> str:
     """What all simulated arms say."""
     better = np.exp(np.mean([np.log(row.ours / min(row.ordinary, row.weighted)) for row in rows]))
+    mean = np.mean([row.inside for row in rows])
     held, least = sum(row.inside_limits for row in rows), min(row.inside for row in rows)
     return (
-        f"  {held} of {len(rows)} arms within {INSIDE[0]:g} to {INSIDE[1]:g} inside, least {least:.2f}; "
+        f"  {held} of {len(rows)} arms within {INSIDE[0]:g} to {INSIDE[1]:g} inside, least {least:.2f}, mean {mean:.3f}; "
         f"median z {np.median([row.z for row in rows]):.2f}; error {better:.2f} times that of the better least squares"
     )
 
