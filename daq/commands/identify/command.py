@@ -31,6 +31,7 @@ from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import DEFAULT, FRICTION_LAWS, RobotFriction
+from estimators.offline.robot.cross_validation import seconds_lacking
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
@@ -290,5 +291,12 @@ def _doubts(found: RobotIdentification) -> None:
                 f"{100 * share[j]:.0f} % of the rows: its friction there is not known",
                 file=sys.stderr,
             )
+    lacking = seconds_lacking(found.train.rows)
+    if lacking > 0.0:
+        print(
+            f"jointwatch: {lacking:.2g} s more would leave out motions that differ from those beside them: what is "
+            "said of rows not learnt from, and how far off predictions are, holds for this one motion",
+            file=sys.stderr,
+        )
     if found.found.robot.guessed:
         print("jointwatch: no link's inertia was given: the prior is a guess from the total mass", file=sys.stderr)

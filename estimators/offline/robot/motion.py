@@ -11,6 +11,7 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.conditioning.repeated_rows import without_repeats
 from estimators.numerics.splines import cubic_spline, zero_phase_low_pass
@@ -103,15 +104,22 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
     time, once = without_repeats(time, q, np.hstack([tau, twist]))
     time, q, tau, twist = time[once], q[once], tau[once], twist[once]
+    parts, gap = _without_gaps(time)
+    if not parts:
+        raise MotionError([f"{words}{_too_short(gap)}"])
+    return [_piece(time[part], q[part], tau[part], twist[part]) for part in parts]
+
+
+def _without_gaps(time: Floats) -> tuple[list[NDArray[np.int64]], float]:
+    """Samples of each part that is long enough, and s between two that are a gap. time: (samples,) s, rising."""
     steps = np.diff(time)
-    step = float(np.median(steps))
-    cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
-    parts = np.split(np.arange(len(time)), cuts)
-    long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
-    found = [_piece(time[part], q[part], tau[part], twist[part]) for part in long]
-    if not found:
-        raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
-    return found
+    gap = max(GAP * float(np.median(steps)), GAP_SECONDS)
+    parts = np.split(np.arange(len(time)), np.flatnonzero(steps > gap) + 1)
+    return [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST], gap
+
+
+def _too_short(gap: float) -> str:
+    return f"found no {SHORTEST:g} s without a gap of {gap:.3g} s"
 
 
 def clock_problems(time: Floats) -> list[str]:
@@ -133,6 +141,9 @@ def clock_problems(time: Floats) -> list[str]:
         )
     elif step < FASTEST:
         problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
+    elif not problems:
+        parts, gap = _without_gaps(time[np.concatenate([[True], steps > 0])])
+        problems += [] if parts else [_too_short(gap)]
     return problems
 
 
@@ -166,5 +177,6 @@ def _noise(left: Floats, rate: float) -> Floats:
 
 
 def low_pass(values: Floats, rate: float) -> Floats:
-    """Values (samples, …) at `rate` Hz, forwards and backwards."""
-    return zero_phase_low_pass(values, ORDER, CUTOFF, rate, padding=min(len(values) - 1, int(rate)))
+    """Values (samples, …) at `rate` Hz, forwards and backwards; what never changes stays as it is, without rounding."""
+    found = zero_phase_low_pass(values, ORDER, CUTOFF, rate, padding=min(len(values) - 1, int(rate)))
+    return np.where(np.ptp(values, axis=0) == 0.0, values, found)

@@ -161,8 +161,8 @@ def _together(rows: Sequence[Row]) -> str:
     mean = np.mean([row.inside for row in rows])
     held, least = sum(row.inside_limits for row in rows), min(row.inside for row in rows)
     return (
-        f"  {held} of {len(rows)} arms within {INSIDE[0]:g} to {INSIDE[1]:g} inside, least {least:.2f}, mean {mean:.3f}; "
-        f"median z {np.median([row.z for row in rows]):.2f}; error {better:.2f} times that of the better least squares"
+        f"  {held} of {len(rows)} within {INSIDE[0]:g} to {INSIDE[1]:g} inside, mean {mean:.3f}, least {least:.2f}; "
+        f"median z {np.median([row.z for row in rows]):.2f}; error {better:.2f} × the better least squares'"
     )
 
 

@@ -307,6 +307,7 @@ def test_clocks_and_positions_that_are_none_are_all_said_at_once(
         plain(tmp_path / "still.csv", (0.0 * time, np.rad2deg(q), tau)),
         plain(tmp_path / "ms.csv", (1e3 * time, q, tau)),
         plain(tmp_path / "turns.csv", (time, turned, tau)),
+        plain(tmp_path / "short.csv", (time[:60], q[:60], tau[:60])),
         tmp_path / "none.csv",
     )
     told = refused(capsys, urdf, *files)
@@ -316,6 +317,7 @@ def test_clocks_and_positions_that_are_none_are_all_said_at_once(
         "still.csv: joint shoulder moves by",
         "ms.csv: expected at least 20 samples a second, found 0.1: is the time in s?",
         "turns.csv: joint elbow: its position jumps by a whole turn",
+        "short.csv: found no 1 s without a gap of 0.1 s",
         "none.csv: No such file",
     ):
         assert sum(wanted in line for line in told) == 1, (wanted, told)
@@ -324,6 +326,8 @@ def test_clocks_and_positions_that_are_none_are_all_said_at_once(
 def test_what_teaches_nothing_is_said(urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     time, q, tau = motion(urdf, 0)
     still = plain(tmp_path / "still.csv", (time, 0.0 * q + 0.3, tau))
+    assert refused(capsys, urdf, still)[-1].endswith("no joint moves in what is to be learnt from")
+    still = plain(tmp_path / "still.csv", (time, 0.0 * q + q[0], tau))  # to which the low-pass adds rounding
     assert refused(capsys, urdf, still)[-1].endswith("no joint moves in what is to be learnt from")
     silent = plain(tmp_path / "silent.csv", (time, q, 0.0 * tau))
     assert "no joint has a torque that changes" in refused(capsys, urdf, silent)[-1]
@@ -334,6 +338,16 @@ def test_what_teaches_nothing_is_said(urdf: Path, tmp_path: Path, capsys: pytest
     zero = found(capsys, urdf, train, "--test", silent)["test"]
     assert zero["error"] is None
     assert zero["joints"]["elbow"]["error"] is None
+
+
+def test_a_recording_too_short_for_its_cross_validation_says_so(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    for count, lacks in ((500, True), (1600, False)):
+        run = plain(tmp_path / "run.csv", (time[:count], q[:count], tau[:count]))
+        assert main(["identify", str(urdf), str(run), "--friction", "viscous_coulomb"]) == 0
+        assert ("s more would leave out motions" in capsys.readouterr().err) == lacks
 
 
 def test_gaps_nan_duplicates_and_wild_samples_do_not_matter(
