@@ -24,7 +24,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from parts.recorded_robots import Split, missing, splits
-from parts.simulated_arms import split as simulated
 
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.identified import IdentifiedRobot
@@ -172,6 +171,12 @@ def _of_joints(row: Row) -> Iterator[str]:
         yield f"      {name:24} {figures}"
 
 
+def _simulated(first: int, count: int) -> Iterator[Split]:
+    from parts.simulated_arms import split  # Pinocchio, which recordings do not need
+
+    return map(split, range(first, first + count))
+
+
 def main() -> int:
     """Print the table; exit 1 where a limit is missed that is not out of reach."""
     parser = argparse.ArgumentParser(prog="jointwatch bench identify", description=__doc__)
@@ -189,8 +194,7 @@ def main() -> int:
         head = f"{'ours':>6} {'ordinary':>8} {'weighted':>8} {'described':>8} {'inside':>6} {'s':>5}"
         more = f"{'z':>5}  {'friction':16} drawn" if options.simulated else f" {'friction':16} published"
         print(f"  {'robot':24} {'learnt > judged, %':26} {head} {more}")
-    numbers = range(options.first, options.first + options.simulated)
-    for split in map(simulated, numbers) if options.simulated else splits(options.data):
+    for split in _simulated(options.first, options.simulated) if options.simulated else splits(options.data):
         if options.robot not in split.robot:
             continue
         rows.append(judged(split))

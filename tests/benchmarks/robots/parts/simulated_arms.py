@@ -145,7 +145,7 @@ def recorded(one: Arm, part: int) -> tuple[Floats, Floats, Floats]:
     fine = np.arange(SECONDS * FINE) / FINE
     q, dq, ddq = motion(one, part, fine, rng)
     every = slice(None, None, FINE // one.rate)
-    held = _memory(q, one.friction["presliding"])[every]
+    held = held_by(q, one.friction["presliding"])[every]
     q, dq, ddq = q[every], dq[every], ddq[every]
     exact = torque(one, q, dq, ddq, held)
     size = NOISE * np.sqrt(np.mean(exact**2, axis=0))
@@ -197,7 +197,7 @@ def _moves(limits: MotionLimits, time: Floats, rng: np.random.Generator) -> tupl
     return q, dq, ddq
 
 
-def _memory(q: Floats, presliding: Floats) -> Floats:
+def held_by(q: Floats, presliding: Floats) -> Floats:
     """z of the module at every sample, from rest without strain, (samples, n): exact where the way is straight."""
     z = np.zeros_like(q)
     steps = np.diff(q, axis=0)

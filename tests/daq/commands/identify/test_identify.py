@@ -347,7 +347,22 @@ def test_a_recording_too_short_for_its_cross_validation_says_so(
     for count, lacks in ((500, True), (1600, False)):
         run = plain(tmp_path / "run.csv", (time[:count], q[:count], tau[:count]))
         assert main(["identify", str(urdf), str(run), "--friction", "viscous_coulomb"]) == 0
-        assert ("s more would leave out motions" in capsys.readouterr().err) == lacks
+        told = capsys.readouterr().err
+        assert ("s more would leave out motions" in told) == lacks
+        assert "never moves" not in told
+        assert "only in what" not in told
+
+
+def test_a_joint_that_stands_or_moves_one_way_is_named(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    q[:, 0], q[:, 1] = 0.3, 0.1 * time
+    run = plain(tmp_path / "run.csv", (time, q, tau))
+    assert main(["identify", str(urdf), str(run), "--friction", "viscous_coulomb"]) == 0
+    told = capsys.readouterr().err
+    assert "joint shoulder never moves in what is learnt from" in told
+    assert "joint elbow moves forward only in what is learnt from" in told
 
 
 def test_gaps_nan_duplicates_and_wild_samples_do_not_matter(
