@@ -106,7 +106,7 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     time, q, tau, twist = time[once], q[once], tau[once], twist[once]
     parts, gap = _without_gaps(time)
     if not parts:
-        raise MotionError([f"{words}{_too_short(gap)}"])
+        raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {gap:.3g} s"])
     return [_piece(time[part], q[part], tau[part], twist[part]) for part in parts]
 
 
@@ -116,10 +116,6 @@ def _without_gaps(time: Floats) -> tuple[list[NDArray[np.int64]], float]:
     gap = max(GAP * float(np.median(steps)), GAP_SECONDS)
     parts = np.split(np.arange(len(time)), np.flatnonzero(steps > gap) + 1)
     return [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST], gap
-
-
-def _too_short(gap: float) -> str:
-    return f"found no {SHORTEST:g} s without a gap of {gap:.3g} s"
 
 
 def clock_problems(time: Floats) -> list[str]:
@@ -141,9 +137,6 @@ def clock_problems(time: Floats) -> list[str]:
         )
     elif step < FASTEST:
         problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
-    elif not problems:
-        parts, gap = _without_gaps(time[np.concatenate([[True], steps > 0])])
-        problems += [] if parts else [_too_short(gap)]
     return problems
 
 
