@@ -614,7 +614,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "values_held": ReasonEntry(
         _SIGNAL,
         "values of {signal} are held from frame to frame: {percent:.0f} % of them cannot have been sampled",
-        "The frames arrive at the configured rate, but the device has new values less often and repeats the last one.",
+        "The frames arrive at the configured rate, but the device has new values less often and repeats the last one; "
+        "the sentence ends with how often they are new.",
         "Set rate to the rate of new values, or let the device send each value once.",
     ),
     "encoder_frozen": ReasonEntry(

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, Self
 from estimators.reason_words import CATALOGUE
 
 OF_PARAMETER: Final = "{parameter} = {value:.4g} ± {deviation:.2g}{unit}: "
+AT_RATES: Final = ", and new ones come at {fresh:.3g} Hz of {configured:.4g} Hz"
 OF_TORQUE: Final = "{unexplained:.0f} % of the torque is unexplained: "
 
 
@@ -24,6 +25,8 @@ class Reason(NamedTuple):
             text = OF_TORQUE + text
         elif "deviation" in self.numbers and self.code in MISFITS:
             text = OF_PARAMETER + text
+        if "fresh" in self.numbers:  # older recordings do not say it
+            text += AT_RATES
         return self._filled(text) + (f" (row {self.numbers['row']:.0f})" if "row" in self.numbers else "")
 
     @property

@@ -19,6 +19,7 @@ from estimators.online.settings import LINK
 from estimators.online.start.plausibility_look import motion_facts
 from estimators.plausibility.mistakes.base import Motion
 from estimators.plausibility.mistakes.look import look_at_joints
+from estimators.plausibility.signals.recorded import held_in
 from estimators.quantities import Axis, Floats
 from estimators.reasons import Reason
 
@@ -106,7 +107,11 @@ def look_at_channels(channels: Channels, facts: Mapping[str, Motion]) -> Mistake
                 link=_on(time, roles[LINK]) if LINK in roles else None,
             )
         )
-    return look_at_motions(motions)
+    found = look_at_motions(motions)
+    for name, motion in motions.items():
+        held = held_in(motion.time, np.column_stack([motion.position, motion.effort]), f"{name}.position")
+        found |= {} if held is None else {name: (*found.get(name, ()), held)}
+    return found
 
 
 def look_at_motions(motions: Mapping[str, Motion]) -> Mistakes:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -31,6 +31,7 @@ from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import DEFAULT, FRICTION_LAWS, RobotFriction
+from estimators.offline.robot.cross_validation import seconds_lacking
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
@@ -269,10 +270,30 @@ def _look_for_exchanged(robot: RobotDescription, learnt: Sequence[Piece], error:
         print(f"jointwatch: {exchange}", file=sys.stderr)
 
 
+def _unseen(found: RobotIdentification) -> Iterator[str]:
+    """What the recordings to learn from do not show, in words."""
+    rows, at_rest = found.train.rows, found.found.at_rest()
+    for j, name in enumerate(found.found.robot.names):
+        forward, backward = (bool((way * rows.dq[rows.slides[:, j], j] > at_rest[j]).any()) for way in (1.0, -1.0))
+        if not forward and not backward:
+            yield f"joint {name} never moves in what is learnt from: its friction is not known"
+        elif not forward or not backward:
+            yield (
+                f"joint {name} moves {'forward' if forward else 'backward'} only in what is learnt from: its Coulomb "
+                "friction is not told from its offset, nor friction the other way"
+            )
+    lacking = seconds_lacking(rows)
+    if lacking > 0.0:
+        yield (
+            f"{lacking:.2g} s more would leave out motions that differ from those beside them: what is said of rows "
+            "not learnt from, and how far off predictions are, holds for this one motion"
+        )
+
+
 def _doubts(found: RobotIdentification) -> None:
     """Print warnings that a reader of the figures must know."""
     names = found.found.robot.names
-    for text in found.doubts:
+    for text in (*found.doubts, *_unseen(found)):
         print(f"jointwatch: {text}", file=sys.stderr)
     for number, test in enumerate(found.tests):
         share = test.outside.mean(axis=0)

@@ -63,6 +63,14 @@ def motions_of(rows: RobotRows) -> NDArray[np.int64]:
     return np.asarray(group[rows.piece])
 
 
+def seconds_lacking(rows: RobotRows) -> float:
+    """By how many seconds one recording is too short for blocks that have GUARD on either side; 0 where none lack."""
+    if not np.array_equal(motions_of(rows), blocks_of(rows)):
+        return 0.0
+    lasts = sum(float(np.ptp(rows.time[rows.piece == one])) for one in np.unique(rows.piece))
+    return max(0.0, 2.0 * GUARD * BLOCKS - lasts)
+
+
 def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> Validated:
     """Cross-validate one model on its rows."""
     motions, predicted = motions_of(rows), np.full_like(rows.y, np.nan)

@@ -48,7 +48,7 @@ from estimators.offline.robot.cross_validation import (
 )
 from estimators.offline.robot.fit import RobotFit, Weights, fit
 from estimators.offline.robot.motion import MotionError, Piece
-from estimators.offline.robot.rows import RobotRows, build
+from estimators.offline.robot.rows import CONSTANT, RobotRows, build
 from estimators.quantities import Floats
 from estimators.thresholds import GOOD
 
@@ -178,7 +178,8 @@ def choose(
     """
     say("friction law: default")
     rows = build(model, pieces)
-    if not rows.moves.any():
+    rounding = CONSTANT * np.abs(rows.q).max(axis=0)  # by which a low-pass moves what stands
+    if not rows.moves.any() or (np.ptp(rows.q, axis=0) <= rounding).all():
         raise MotionError(["no joint moves in what is to be learnt from"])
     if not np.ptp(rows.y, axis=0).any():
         raise MotionError(["no joint has a torque that changes in what is to be learnt from"])

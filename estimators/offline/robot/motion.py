@@ -7,9 +7,11 @@ but for the first and last 0.3 s, in which the low-pass has not settled (to 0.3 
 count once.
 """
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.conditioning.repeated_rows import without_repeats
 from estimators.numerics.splines import cubic_spline, zero_phase_low_pass
@@ -18,6 +20,9 @@ from estimators.quantities import Floats
 CUTOFF: Final = 8.0  # Hz
 ORDER: Final = 4
 RATE: Final = 50.0  # Hz, of rows
+FINE: Final = (
+    200.0  # Hz of the path of friction: half a sample of a reversal at 30 rad/s² is 0.1 mrad, its smallest stop
+)
 LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
 UNEVEN: Final = 0.01  # relative, by which the median step of even samples may be off
 FASTEST: Final = 1e-6  # s between two samples, at least
@@ -62,6 +67,21 @@ class Piece(NamedTuple):
             return np.asarray(values[low])
         return np.asarray(cubic_spline(np.arange(len(values)), values)(self.at))
 
+    @property
+    def finer(self) -> int:
+        """How many steps of the friction's path go into one sample."""
+        return math.ceil(FINE / self.rate * (1.0 - UNEVEN))
+
+    def between(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Position, speed, acceleration and twist at the samples, and where these are few between them, too."""
+        if self.finer == 1:
+            return self.q, self.dq, self.ddq, self.twist
+        grid = np.arange(len(self.q), dtype=np.float64)
+        at = np.linspace(0.0, grid[-1], (len(grid) - 1) * self.finer + 1)
+        path = cubic_spline(grid, self.q)
+        twist = cubic_spline(grid, self.twist)(at)
+        return path(at), path(at, 1) * self.rate, path(at, 2) * self.rate**2, np.asarray(twist)
+
     def filtered(self, values: Floats) -> Floats:
         """Values (samples, …) through the same low-pass as position and torque."""
         return low_pass(values, self.rate)
@@ -84,15 +104,18 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
     time, once = without_repeats(time, q, np.hstack([tau, twist]))
     time, q, tau, twist = time[once], q[once], tau[once], twist[once]
+    parts, gap = _without_gaps(time)
+    if not parts:
+        raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {gap:.3g} s"])
+    return [_piece(time[part], q[part], tau[part], twist[part]) for part in parts]
+
+
+def _without_gaps(time: Floats) -> tuple[list[NDArray[np.int64]], float]:
+    """Samples of each part that is long enough, and s between two that are a gap. time: (samples,) s, rising."""
     steps = np.diff(time)
-    step = float(np.median(steps))
-    cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
-    parts = np.split(np.arange(len(time)), cuts)
-    long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
-    found = [_piece(time[part], q[part], tau[part], twist[part]) for part in long]
-    if not found:
-        raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
-    return found
+    gap = max(GAP * float(np.median(steps)), GAP_SECONDS)
+    parts = np.split(np.arange(len(time)), np.flatnonzero(steps > gap) + 1)
+    return [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST], gap
 
 
 def clock_problems(time: Floats) -> list[str]:

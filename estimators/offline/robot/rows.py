@@ -178,12 +178,13 @@ def _rows(
     for first in range(0, len(q), CHUNK):
         chunk = slice(first, first + CHUNK)
         X[chunk, :, : model.base] = model.rigid(q[chunk], dq[chunk], ddq[chunk])
-    load = np.zeros_like(piece.tau)
+    at, speed, acceleration, twist = piece.between()
+    load = np.zeros_like(at)
     if model.loaded and parameters is not None:
-        load = model.load(parameters, piece.q, piece.dq, piece.ddq)
-    for joint, term, column in model.others(piece.q, piece.dq, piece.ddq, load, reach, piece.twist):
-        linear = column is piece.ddq[:, joint] or np.ptp(column) == 0.0
-        X[:, joint, model.base + term] = piece.rows(column if linear else piece.filtered(column))
+        load = model.load(parameters, at, speed, acceleration)
+    for joint, term, column in model.others(at, speed, acceleration, load, reach, twist):
+        own = column[:: piece.finer]  # what the torque's samples saw, frequencies above half their rate with them
+        X[:, joint, model.base + term] = piece.rows(own if np.ptp(own) == 0.0 else piece.filtered(own))
     fast = np.abs(dq) > rest
     moves, slides = _moves(fast, piece.row_rate), _slides(fast, piece.row_rate)
     return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, moves, slides)

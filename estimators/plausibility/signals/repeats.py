@@ -69,7 +69,8 @@ class HeldState(Layout):
 
     halted: BlockHistory  # whether it halted in a block
     late: BlockHistory  # changes that it cannot have made if it was sampled each time, …
-    changes: BlockHistory  # … and all of them
+    waited: BlockHistory  # … the frames that these took, …
+    changes: BlockHistory  # … and all changes
     smallest: float = np.inf  # step, rad (m)
 
 
@@ -83,20 +84,21 @@ class RepeatsState(Layout):
     encoders: tuple[HeldState, ...]
     repeated: bool = False  # whether it is whole frames that come again, as more arrive than the rate says, or rarely
     percent: float = 0.0  # of frames that say nothing new
+    fresh: float = 1.0  # share of the frames that have new values where they are held
 
 
 class RepeatsValidator:
     """Tells frames that come more than once, and positions that are held."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._words = {"signal": stream.signal}
+        self._words, self._rate = {"signal": stream.signal}, stream.rate
         self.state = RepeatsState(
             least=np.full(stream.channels, np.inf),
             twice=history(REMEMBERED),
             slowed=history(REMEMBERED),
             seen=history(REMEMBERED),
             encoders=tuple(
-                HeldState(halted=history(BLOCKS), late=history(BLOCKS), changes=history(BLOCKS))
+                HeldState(halted=history(BLOCKS), late=history(BLOCKS), waited=history(BLOCKS), changes=history(BLOCKS))
                 for _ in stream.positions
             ),
         )
@@ -106,7 +108,11 @@ class RepeatsValidator:
         percent = {"percent": self.state.percent}
         if self.state.repeated:
             return Reason("frames_repeated", None, percent, self._words)
-        return Reason("values_held", None, percent, self._words)
+        return Reason("values_held", None, percent | self._rates(), self._words)
+
+    def _rates(self) -> dict[str, float]:
+        """How often values are new, and how often they come, Hz."""
+        return {"fresh": self.state.fresh * self._rate, "configured": self._rate}
 
 
 @inline
@@ -115,19 +121,21 @@ def come_again(frames: FramesState, facts: Facts, state: RepeatsState) -> bool:
     count, values = frames.count - 1, frames.values[: frames.count]
     if count < FEWEST:
         return False
-    same, turns, lively = _repeated(values, facts.positions, state.least)
+    same, turns, fresh, lively = _repeated(values, facts.positions, state.least)
     if same >= REPEATED * count and turns >= MOST * same and lively:
         span = float(frames.arrivals[count] - frames.arrivals[0])
         state.repeated, state.percent = count * facts.period > SURPLUS * span, 100.0 * same / count
+        state.fresh = fresh
         return True
     state.repeated = False
     for number in range(len(state.encoders)):
         encoder = state.encoders[number]
-        late, changes, halting, encoder.smallest = _held(
+        late, waited, changes, halting, encoder.smallest = _held(
             values, facts.positions[number], facts.wraps[number], encoder.smallest
         )
         note(1.0 if halting >= HALTING else 0.0, encoder.halted)
         note(late, encoder.late)
+        note(waited, encoder.waited)
         note(changes, encoder.changes)
         some, all_of_them = float(late), float(changes)
         if changes < FEWEST:  # the last blocks together have more
@@ -135,6 +143,8 @@ def come_again(frames: FramesState, facts: Facts, state: RepeatsState) -> bool:
         share = some / all_of_them if all_of_them >= FEWEST else 0.0
         if share >= NEARLY_ALL or encoder.halted.values.sum() >= HALTED:
             state.percent = 100.0 * max(share, halting)
+            took = float(encoder.waited.values.sum())
+            state.fresh = encoder.late.values.sum() / took if share >= NEARLY_ALL and took > 0.0 else 1.0 - halting
             return True
     return _come_twice_at_times(values, facts, state)
 
@@ -174,8 +184,9 @@ def _come_twice_at_times(values: Floats, facts: Facts, state: RepeatsState) -> b
 
 
 @inline
-def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, bool]:
-    """How many frames say the same as the one before, how often that changes, and whether a channel is too fine for it.
+def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, float, bool]:
+    """How many frames say the same as the one before, how often that changes, the share of new frames from the first
+    to the last of them, and whether a channel is too fine for it.
 
     Frames that repeat others again and again turn often; those of a joint that stops are repeated in one piece.
     own: channels of which one has to be fine, all if there are none; least: (channels,) smallest change of each so far,
@@ -184,7 +195,7 @@ def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, b
     count, channels = len(values) - 1, values.shape[1]
     changed = np.zeros(count, np.bool_)
     same = turns = changes = 0
-    before = False
+    first, last, before = -1, 0, False
     for i in range(count):
         alike = True
         for k in range(channels):
@@ -194,11 +205,13 @@ def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, b
             if 0.0 < abs(b - a) < least[k]:
                 least[k] = abs(b - a)
         same += alike
+        if not alike:
+            first, last = i if first < 0 else first, i
         changes += changed[i]
         turns += i > 0 and alike != before
         before = alike
     if changes < LIVELY * count or changes == 0:
-        return same, turns, False
+        return same, turns, 1.0, False
     finest = 0
     for k in range(channels):
         counts = len(own) == 0
@@ -208,15 +221,16 @@ def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, b
         for i in range(count if counts else 0):
             fine += changed[i] and abs(values[i + 1, k] - values[i, k]) >= FINE * least[k]
         finest = max(finest, fine)
-    return same, turns, finest / changes >= NEARLY_ALL
+    fresh = (count - same - 1) / (last - first) if last > first else 1.0
+    return same, turns, fresh, finest / changes >= NEARLY_ALL
 
 
 @inline
-def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int, int, float, float]:
+def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int, int, int, float, float]:
     """What speaks for a position that is held, and the smallest step of its encoder so far.
 
-    Changes that it cannot have made if it was sampled each time, and all changes behind the first; and the share of
-    frames in which it halts for just one of them, 0 where noise may make it.
+    Changes that it cannot have made if it was sampled each time, the frames that these took together, and all changes
+    behind the first; and the share of frames in which it halts for just one of them, 0 where noise may make it.
     """
     increments = moved(values, place, wrap)
     n, changes = len(increments), 0
@@ -224,11 +238,12 @@ def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int
         if increments[i] != 0.0 and not np.isnan(increments[i]):
             changes += 1
             smallest = min(smallest, abs(increments[i]))
-    late, last = 0, -1
+    late, took, last = 0, 0, -1
     for i in range(n):
         if increments[i] != 0.0 and not np.isnan(increments[i]):
             waited = i - last
-            late += last >= 0 and waited > 1 and abs(increments[i]) >= (waited + 0.5) * smallest
+            if last >= 0 and waited > 1 and abs(increments[i]) >= (waited + 0.5) * smallest:
+                late, took = late + 1, took + waited
             last = i
     few, halts, slows = FEW * smallest, 0, 0
     for i in range(1, n - 1):
@@ -236,4 +251,4 @@ def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int
         if min(abs(before), abs(behind)) >= few and before * behind > 0.0:
             halts += within == 0.0
             slows += 0.0 < within < few
-    return late, max(0, changes - 1), halts / n if halts > slows else 0.0, smallest
+    return late, took, max(0, changes - 1), halts / n if halts > slows else 0.0, smallest

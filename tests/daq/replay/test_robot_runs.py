@@ -221,10 +221,7 @@ def test_torques_that_say_nothing_or_of_another_unit_are_reported(tmp_path: Path
 @pytest.mark.parametrize("role", ["position", "torque"])
 def test_a_channel_without_a_number_is_said(tmp_path: Path, role: str) -> None:
     file = columns(tmp_path, a_torque=np.full(400, 2.5), **{f"b_{role}": np.full(400, np.nan)})
-    assert refused(file) == [
-        f"{file}: found 0 samples with every channel in them",
-        f"{file}: joint b: found no number in its {role}",
-    ]
+    assert refused(file) == [f"{file}: joint b: found no number in its {role}"]
 
 
 def test_times_that_are_none_are_said_of_each_file(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from estimators.alignment.resampler import Resampler
+from estimators.plausibility.signals.recorded import held_in
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 
 pytestmark = pytest.mark.compiled
 MODULO = 65536
@@ -17,15 +19,22 @@ def said(
     q: Floats, torque: Floats, kept: Floats | None = None, counted: bool = False, rate: float = 1000.0
 ) -> set[str]:
     """Codes of all reasons. kept: (frames,) numbers of those that arrive, each at its time; counted: with a counter."""
+    return {reason.code for reason in reasons(q, torque, kept, counted, rate)}
+
+
+def reasons(
+    q: Floats, torque: Floats, kept: Floats | None = None, counted: bool = False, rate: float = 1000.0
+) -> list[Reason]:
+    """All reasons, look by look."""
     numbers, period = np.arange(len(q)) if kept is None else kept, round(1e9 / rate)
     resampler = Resampler(1.0 / rate, 2, counter_modulo=MODULO * counted, frames=[0, 0], watched=True)
     watch = SignalWatch(resampler.aligner, ("position", "torque"), ["bus.STATE.q", "bus.STATE.t"], limit=50.0)
-    columns, found = np.arange(2 + counted, dtype=np.int32), set()
+    columns, found = np.arange(2 + counted, dtype=np.int32), list[Reason]()
     for number in numbers.tolist():
         row = np.array([q[number], torque[number], float(number % MODULO)])[: len(columns)]
         resampler.absorb(np.full(len(columns), 1_000_000_000 + period * number), row, columns)
         if watch.due:
-            found |= {reason.code for reason in watch.look().reasons}
+            found += watch.look().reasons
     return found
 
 
@@ -69,6 +78,29 @@ def test_a_position_that_is_new_in_every_other_frame_is_held_though_it_moves_by_
     number = np.arange(len(T))
     q = STEP * np.where(number < 2000, number, 2000 + (number - 2000) // 2 * 3)
     assert said(q, moving()[1]) == {"values_held"}
+
+
+HELD = [pytest.param(4, 2, id="all values by 4"), pytest.param(5, 1, id="position by 5")]
+
+
+@pytest.mark.parametrize(("frames", "channels"), HELD)
+def test_at_which_rate_held_values_are_new_is_said(frames: int, channels: int) -> None:
+    held = np.column_stack(moving())
+    held[:, :channels] = held[np.arange(len(T)) // frames * frames, :channels]
+    found = reasons(*held.T)
+    found = [reason for reason in found if reason.code == "values_held"]
+    assert len(found) > 10
+    assert [reason.numbers["fresh"] for reason in found[5:]] == pytest.approx(
+        [1000.0 / frames] * len(found[5:]), rel=0.02
+    )
+    recorded = held_in(T, held, "elbow.position")
+    assert recorded is not None
+    assert str(recorded).endswith(f"new ones come at {1000.0 / frames:g} Hz of 1000 Hz")
+
+
+def test_a_sound_recording_holds_nothing_and_an_older_reason_has_its_words() -> None:
+    assert held_in(T, np.column_stack(moving()), "elbow.position") is None
+    assert str(Reason("values_held", None, {"percent": 50.0}, {"signal": "a"})).endswith("cannot have been sampled")
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

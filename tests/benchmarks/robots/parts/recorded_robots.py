@@ -42,7 +42,8 @@ class Split(NamedTuple):
     description: RobotDescription
     train: list[Piece]
     test: list[Piece]
-    published: str  # what others have reached on these recordings, and how
+    published: str  # what others have reached on these recordings, and how; of a simulated arm, what was drawn
+    links: Floats | None = None  # (n, 10) standard parameters of a simulated arm's links
 
 
 def splits(data: Path = DATA, folders: Sequence[str] = FOLDERS) -> Iterator[Split]:

@@ -325,6 +325,8 @@ def test_what_teaches_nothing_is_said(urdf: Path, tmp_path: Path, capsys: pytest
     time, q, tau = motion(urdf, 0)
     still = plain(tmp_path / "still.csv", (time, 0.0 * q + 0.3, tau))
     assert refused(capsys, urdf, still)[-1].endswith("no joint moves in what is to be learnt from")
+    still = plain(tmp_path / "still.csv", (time, 0.0 * q + q[0], tau))  # to which the low-pass adds rounding
+    assert refused(capsys, urdf, still)[-1].endswith("no joint moves in what is to be learnt from")
     silent = plain(tmp_path / "silent.csv", (time, q, 0.0 * tau))
     assert "no joint has a torque that changes" in refused(capsys, urdf, silent)[-1]
     train, one = plain(tmp_path / "train.csv", (time, q, tau)), tau.copy()
@@ -334,6 +336,31 @@ def test_what_teaches_nothing_is_said(urdf: Path, tmp_path: Path, capsys: pytest
     zero = found(capsys, urdf, train, "--test", silent)["test"]
     assert zero["error"] is None
     assert zero["joints"]["elbow"]["error"] is None
+
+
+def test_a_recording_too_short_for_its_cross_validation_says_so(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    for count, lacks in ((500, True), (1600, False)):
+        run = plain(tmp_path / "run.csv", (time[:count], q[:count], tau[:count]))
+        assert main(["identify", str(urdf), str(run), "--friction", "viscous_coulomb"]) == 0
+        told = capsys.readouterr().err
+        assert ("s more would leave out motions" in told) == lacks
+        assert "never moves" not in told
+        assert "only in what" not in told
+
+
+def test_a_joint_that_stands_or_moves_one_way_is_named(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    q[:, 0], q[:, 1] = 0.3, 0.1 * time
+    run = plain(tmp_path / "run.csv", (time, q, tau))
+    assert main(["identify", str(urdf), str(run), "--friction", "viscous_coulomb"]) == 0
+    told = capsys.readouterr().err
+    assert "joint shoulder never moves in what is learnt from" in told
+    assert "joint elbow moves forward only in what is learnt from" in told
 
 
 def test_gaps_nan_duplicates_and_wild_samples_do_not_matter(
