@@ -262,7 +262,7 @@ def test_a_body_of_negative_mass_is_a_reason_and_no_payload() -> None:
     (reason,) = last.reasons
     assert reason.code == "payload_below_zero"
     assert reason.numbers["missing"] == pytest.approx(1.5, abs=4.0 * reason.numbers["deviation"])
-    assert str(reason).startswith("1.5 ± 0.")
+    assert str(reason).startswith("the robot seems to carry 1.5 ± 0.")
     assert (np.median(np.abs(told.residual(9.0, 12.0)), axis=0) < NOISE).all()
     assert told.learnt[told.number(11.9)] == told.learnt[told.number(6.5)]
     assert not told.kept[told.number(11.9)]
