@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 
 #: ns, tuned: Time from one group of joints, whose updates are due together, to the next group; 7 and 28 joints in
-#: `bench scale` (decision 011).
-GROUP_INTERVAL: Final = 10_000_000
+#: `bench scale` (decisions 011 and 091).
+GROUP_INTERVAL: Final = 20_000_000
 #: joints, argued: Most joints of a group, while groups are REVIEW_TIME apart at least: what comes once a second comes
 #: for all joints of a group in one turn, 0.35 ms each, and the last of them waits for the others. Of a robot that has
 #: no more, readings are taken before the update that they belong to.
