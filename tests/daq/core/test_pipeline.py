@@ -246,15 +246,15 @@ def test_no_update_is_held_up_by_what_waits(config: Config) -> None:
     assert np.count_nonzero(late) <= 2, "before it knows when the intervals begin"
 
 
-def test_updates_of_the_joints_are_due_one_after_the_other(config: Config) -> None:
+def test_updates_of_the_joints_are_due_together_or_one_group_after_the_other(config: Config) -> None:
     messages = play(two_joints(config), [of_two(4.0).reshape(-1)])
     first, second = (maps(messages, topic) for topic in (b"estimate/elbow", b"estimate/wrist"))
     assert abs(len(first) - len(second)) <= 1
-    due = [
-        round(update["arrival"] * 1000) % 20
-        for update in maps(play(two_joints(config), list(of_two(4.0))), b"estimate/wrist")
-    ]
-    assert set(due[50:]) == {10}
+    for rate, interval, wanted in ((50.0, 20, 0), (25.0, 40, 20)):  # those within 20 ms are due together
+        given = config.model_copy(update={"publish": config.publish.model_copy(update={"rate": rate})})
+        messages = play(two_joints(given), list(of_two(4.0)))
+        due = [round(update["arrival"] * 1000) % interval for update in maps(messages, b"estimate/wrist")]
+        assert set(due[50:]) == {wanted}
 
 
 def test_a_core_that_is_late_gives_up_updates_and_no_sample(config: Config) -> None:
@@ -547,10 +547,10 @@ def test_joints_share_a_waking(config: Config) -> None:
     def offsets() -> list[int]:
         return [line.offset for line in Pipeline(many, 1).joints]
 
-    assert offsets() == [0] * 4 + [interval // 2] * 3
-    for rate, groups in ((100.0, [0] * 7), (5.0, [n * 200_000_000 // 7 for n in range(7)])):
+    assert offsets() == [0] * 7
+    for rate, groups in ((25.0, [0] * 4 + [interval] * 3), (2.5, [n * 400_000_000 // 7 for n in range(7)])):
         many = many.model_copy(update={"publish": config.publish.model_copy(update={"rate": rate})})
-        assert offsets() == groups, "no two groups nearer than 10 ms, and no more groups than joints"
+        assert offsets() == groups, "no two groups nearer than 20 ms, and no more groups than joints"
 
 
 @pytest.mark.parametrize(("joints", "groups", "largest"), [(28, 2, 14), (29, 3, 10), (141, 10, 15)])
