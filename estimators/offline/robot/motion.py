@@ -20,9 +20,8 @@ from estimators.quantities import Floats
 CUTOFF: Final = 8.0  # Hz
 ORDER: Final = 4
 RATE: Final = 50.0  # Hz, of rows
-FINE: Final = (
-    200.0  # Hz of the path of friction: half a sample of a reversal at 30 rad/s² is 0.1 mrad, its smallest stop
-)
+# Hz, of the path that friction follows: half a sample of a reversal at 30 rad/s² is 0.1 mrad, its smallest stop
+FINE: Final = 200.0
 LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
 UNEVEN: Final = 0.01  # relative, by which the median step of even samples may be off
 FASTEST: Final = 1e-6  # s between two samples, at least

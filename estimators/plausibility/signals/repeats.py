@@ -36,7 +36,7 @@ LIVELY: Final = 0.05
 #: steps, argued: A channel that changes by this many of its smallest changes would show a new sample.
 FINE: Final = 3.0
 #: steps, argued: A position that moves by this many of its smallest steps before and after a frame moves in it, too.
-#: With noise, smaller values would be more frequent than zero.
+#: With noise, a smaller movement would be more frequent than none at all.
 FEW: Final = 3.5
 #: 1, argued: Share of frames that halt from which values are held, twenty times what two clocks of one rate make.
 HALTING: Final = 0.05
