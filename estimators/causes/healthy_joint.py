@@ -199,7 +199,7 @@ class HealthyJoint:
         )
 
     def needed(self, rows: SignatureRows) -> Floats:
-        """Torque (n,) behind the friction that the motion needs: inertia and what belongs to the angle."""
+        """Torque (n,) that the motion needs besides friction: that of inertia, and what depends on the angle."""
         inertia, _, _, angle = self.parts(rows)
         return np.asarray(inertia + angle)
 

@@ -27,7 +27,7 @@ and those rows alone would tell it from the model's.
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
 joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
-from them (recursive/weights/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both
+from them (recursive/weights/reversals.py). Rows after a reversal, up to twice the NEAR stop, are summed in both
 places, which shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion
 one way tells of θ. Products with a slow acceleration show what an error of the position did (position_error.py).
 """
@@ -92,7 +92,7 @@ class BlockSums(Layout, version=8):
     row: Scratch[Annotated[Vector, "n"]]
     mean: Scratch[Annotated[Vector, "n"]]  # of it and the one before
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
-    special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any
+    special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, after one, clear of any
     before: Annotated[Matrix, "outputs", "parameters"]  # φ of the last row
     last: Annotated[Matrix, "outputs", "n"]  # row of each that was added
     stops: Annotated[Matrix, "joints", "stops"]  # deflections

@@ -29,7 +29,7 @@ from estimators.window.score_test import Score
 
 
 class ExaminedWindow(NamedTuple):
-    """The evidence of a window, and the score test behind it."""
+    """The evidence of a window, and the score test of it."""
 
     evidence: Evidence
     score: Score

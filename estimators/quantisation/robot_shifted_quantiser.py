@@ -33,7 +33,7 @@ class RobotShiftedQuantiser:
     def __init__(
         self, joints: int, parameters: int, low_passes: tuple[float, float], period: float, stride: int = 1
     ) -> None:
-        """low_passes: Hz, one behind the other; period: s between samples; stride: samples from a row to the next."""
+        """low_passes: Hz, one after the other; period: s between samples; stride: samples from a row to the next."""
         quick, slow = low_passes
         self._omegas, self._period, self._stride = (2.0 * np.pi * quick, 2.0 * np.pi * slow), period, stride
         self._state = np.full((2 * STATES, joints, PLACES), np.nan)

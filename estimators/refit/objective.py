@@ -201,7 +201,7 @@ def _visited(p: _Packed, s: Floats, value: float) -> float:
 
 @inline
 def _scratch(p: _Packed) -> _Scratch:
-    """What a value is computed in, behind the visits: nothing is allocated."""
+    """What a value is computed in, after the visits: nothing is allocated."""
     n, m = len(p.signed), len(p.moving)
     a = p.head.room * (1 + p.head.etas)
     b = a + n * n

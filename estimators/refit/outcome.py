@@ -54,7 +54,7 @@ class Pending(NamedTuple):
 
     future: "Future[RefitOutcome]"
     purpose: str  # start, change, confirmation, drift
-    first: int  # numbers of the window's first row, and behind its last
+    first: int  # numbers of the window's first row, and after its last
     last: int
     epoch: int
     text: str  # the window in words

@@ -85,7 +85,7 @@ class Pty:
         self.push()
 
     def queue(self, piece: bytes, frames: int) -> None:
-        """Put a piece that ends so many frames behind what waits."""
+        """Put a piece that ends so many frames after what waits."""
         self._backlog.append((piece, frames))
         self._waiting += len(piece)
 

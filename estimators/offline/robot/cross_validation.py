@@ -36,7 +36,7 @@ class Validated(NamedTuple):
     left: Floats  # (rows, n) N·m (N), where joints move; NaN elsewhere and where nothing was predicted
 
     def beside(self, spread: Floats, least: Floats) -> Floats:
-        """Variance beside these with which two deviations hold COVERED of what is left, (n,).
+        """Variance in addition to these with which two deviations hold COVERED of the residual, (n,).
 
         spread: (rows, n) of each prediction by what is known, which is not to count twice; least: (n,) of both.
         """

@@ -200,7 +200,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
 def _honesty(rows: RobotRows, weights: Floats, prior: Floats, expected: Floats) -> Floats:
     """Factor (p,), at least 1, by which leaving blocks of rows out widens the deviations of their information.
 
-    weights: (n,) of each joint's rows; prior: (p, p) information beside them; expected: (p,) that, times its θ.
+    weights: (n,) of each joint's rows; prior: (p, p) information in addition to them; expected: (p,) that, times its θ.
     """
     blocks = [sums(rows.part(slice(*ends))).weighed(weights) for ends in _blocks(len(rows.y))]
     whole = prior + sum(block[0] for block in blocks)

@@ -1,6 +1,6 @@
 """Which friction law a whole robot gets, and whether plain least squares does better: blocked cross-validation.
 
-Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried beside the
+Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried in addition to the
 default.
 
 Universal ones say the same in every pose: friction that grows with the load, friction with memory (maxwell_slip.py),
@@ -172,7 +172,7 @@ def slipping(
 def choose(
     model: WholeRobot, pieces: list[Piece], others: tuple[AnyFriction, ...] | None, say: Callable[[str], None]
 ) -> Choice:
-    """Cross-validate; others: laws to try beside the default, the universal ones and the catalogue's if None.
+    """Cross-validate; others: laws to try with the default, the universal ones and the catalogue's if None.
 
     Raises MotionError.
     """
@@ -318,7 +318,7 @@ def _degenerate(trial: _Trial, one: Tried) -> bool:
 
 
 def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Callable[[str], None]) -> Choice:
-    """One law for every joint, whatever the others would do; its verdict stands beside the default's.
+    """One law for every joint, whatever the others would do; its verdict is compared with the default's.
 
     What loads it follows from the links, and the links from what it leaves: they are found in turn, PASSES times.
     """

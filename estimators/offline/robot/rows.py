@@ -77,7 +77,7 @@ class RobotRows(NamedTuple):
     def deviation(self, covariance: Floats, variance: Floats, holding: Floats) -> Floats:
         """Deviations (rows, n) of a prediction by θ with this covariance (p, p).
 
-        variance: (n,) beside it; holding: (n,) more of it where a joint stands, as friction may be any torque there.
+        variance: (n,) in addition to it; holding: (n,) more where a joint stands, as friction may be any torque there.
         """
         beside = variance + np.where(self.slides & ~self.pushed, 0.0, holding)
         return np.asarray(np.sqrt(self.spread(covariance) + beside))

@@ -1,8 +1,8 @@
 """Watches the clearance of one bearing by an encoder on either side of it: its value, and its growth.
 
-Ten milliseconds apart, the last 50 ms of both encoders and the torque become one row of the joint's motion and of what
-the ring shows beside the motor (models/mechanisms/ring.py). The window is the last minute of rows, and every four
-seconds it is judged. Both halves of a window must show the same clearance.
+Every ten milliseconds, the last 50 ms of both encoders and of the torque become one row: the joint's motion, and the
+difference between ring and motor (models/mechanisms/ring.py). The window is the last minute of rows; it is judged every
+four seconds. Both halves of a window must show the same clearance.
 """
 
 import math

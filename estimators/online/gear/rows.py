@@ -170,7 +170,7 @@ def _learn(state: GearState, column: Floats, load: float) -> None:
 
 @kernel("i8(Array(i8, 1, 'A', readonly=True), i8, i8, f8)")
 def unbroken(time: NDArray[np.int64], first: int, before: int, step: float) -> int:
-    """Return the first row behind an unbroken stretch that begins at `first`.
+    """Return the first row after an unbroken stretch that begins at `first`.
 
     time: (rows,) ns; before: ns of the row before it, 0 for none; step: ns between rows.
     """

@@ -435,7 +435,7 @@ class ModelFit:
         if regressors.CAUSES[column] == TORQUE:
             rms = math.sqrt(gram[last, last] / max(self.state.rows[output], 1.0))
             return abs(self._dead_zone(output)) / (float(regressors.WIDTHS[-1]) * rms)
-        place = 2 * len(self.state.steps) - 1 + column  # behind φ and φ̇; the lag has no column
+        place = 2 * len(self.state.steps) - 1 + column  # after φ and φ̇; the lag has no column
         bend = abs(float(self.state.found[output * self._own + column]))
         return bend * math.sqrt(gram[place, place] / gram[last, last]) / LARGEST_BEND
 

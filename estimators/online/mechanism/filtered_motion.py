@@ -4,7 +4,7 @@
                      with the friction of every joint under its own constraint force
     SLOW low-pass    of the measured and the predicted torque: both have passed the same two filters
 
-The model is not linear in the motion (friction turns its sign), so it is evaluated behind the quick filter, whose
+The model is not linear in the motion (friction turns its sign), so it is evaluated after the quick filter, whose
 bandwidth is far above that of the motion, FORMED times a second.
 """
 
@@ -29,8 +29,8 @@ FORMED: Final = 200.0
 class MechanismChunk(NamedTuple):
     """Filtered rows of d drives, at FORMED Hz."""
 
-    quick: Floats  # (rows, d) rad/s (m/s), speed behind the quick low-pass
-    dq: Floats  # (rows, d) behind both
+    quick: Floats  # (rows, d) rad/s (m/s), speed after the quick low-pass
+    dq: Floats  # (rows, d) after both
     tau: Floats  # (rows, d) measured, N·m (N)
     predicted: Floats  # (rows, d)
     friction: Floats  # (rows, d) of predicted

@@ -65,7 +65,7 @@ class Evidence(NamedTuple):
 
     purpose: Purpose
     first: int  # number of its first row
-    now: int  # number behind its last
+    now: int  # number after its last
     rows: int  # rows since the change
     needed: float  # rows that a start takes at least
     span: int  # rows of one period of the motion
@@ -127,7 +127,7 @@ Decision = Wait | Recover | Restore | LearnTheta | SearchEta | GiveUp | Sharpen
 class Rejection(NamedTuple):
     """A refit that is rejected."""
 
-    first: int  # numbers of its window's first row, and behind its last
+    first: int  # numbers of its window's first row, and after its last
     last: int
     explains: bool  # whether its residual was fine, or there was none
     needed: float  # rows that a start takes

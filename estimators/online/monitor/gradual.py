@@ -1,6 +1,6 @@
 """Gradual changes: a truth that goes on moving would raise alarm after alarm; it is followed instead.
 
-Behind an alarm that climbed slowly (its rows were no worse on average than QUIET times what the CUSUM allows), or that
+After an alarm that climbed slowly (its rows were no worse on average than QUIET times what the CUSUM allows), or that
 moved θ the same way as the one before, the change may go on. The fewest parameters that account for it, by
 
     χ² = (Δ − Es)ᵀ V⁻¹ (Δ − Es)        Δ: θ since before the alarm    V: its covariance    E: columns of the identity

@@ -2,7 +2,7 @@
 
 What was known before an alarm is kept. As soon as it explains the rows of AGAIN blocks of motion, one after the other,
 as well as it usually did, it stands: the rows in between were of something else. This holds while the alarm stands,
-and for SOON times a start's length behind it, for new values may have explained a push. An alarm that follows another
+and for SOON times a start's length after it, for new values may have explained a push. An alarm that follows another
 so soon is of the same event, and leaves what is kept as it is; but what was recalled once and raises an alarm is given
 up.
 """

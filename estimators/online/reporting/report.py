@@ -34,7 +34,7 @@ class ReportState(Layout):
     loop: LoopState
     gate: GateState
     judged: ValidityState
-    reported: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
+    reported: Vector  # values, deviations, error, λ, what was measured, and the row of it; η after either of the first
 
 
 class Verdict(NamedTuple):
@@ -203,7 +203,7 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
     certain = state.judged.good and is_sound(state)
-    first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
+    first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands after each
     for i in range(count):
         reported[i], reported[first + i] = recursive.theta[i], deviations[i]
         if idle:

@@ -10,7 +10,7 @@ beyond its friction is the threshold at rest.
 Between two rows of a slow bus the step of friction at a reversal is spread over what is put there: such a joint counts
 as slow from one period of the bus before the reversal on, and everything lasts by a period longer.
 ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
-behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
+after them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
 that is less than once an hour for seven joints. Other unexplained torque is slower, bounded, and was seen during the
 start; the factor 1.5 is for it.
 """
@@ -33,7 +33,7 @@ from jointwatch_numba.direct import direct
 MARGIN: Final = 1.5
 #: deviations, derived: Deviations that white noise passes once in 5e5 chunks.
 GAUSSIAN: Final = 4.75
-#: s, derived: White noise behind both low-passes: its deviation over that of its change within this time.
+#: s, derived: White noise after both low-passes: its deviation over that of its change within this time.
 ROUGH: Final = 0.0205
 #: deviations, argued: Robust deviations beyond which a residual of the start is a push.
 OUTLIER: Final = 8.0
@@ -103,7 +103,7 @@ class ContactWatch:
         self._smeared, self._speeds = between / chunk, np.full(n, np.nan)  # chunks; quick speeds of the last row
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
-        self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
+        self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, after and before the slow low-pass
         self._turned = np.zeros(n)  # chunks since either was
         self.held = np.zeros(n)
         """(n,) what a joint at rest holds beyond its friction and the threshold."""
@@ -141,7 +141,7 @@ class ContactWatch:
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, quick: Floats, dq: Floats) -> None:
-        """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
+        """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq after it."""
         _notice_speeds(dq, quick, *self._motion)
 
     @property

@@ -33,7 +33,7 @@ class Friction(NamedTuple):
 
 
 class HeldFinding(NamedTuple):
-    """Declares a change of one joint that is held beside the model: another torque constant, a slip, a spring."""
+    """Declares a change of one joint that is no part of the model: another torque constant, a slip, a spring."""
 
     value: float  # share of the torque, or angle, rad (m), beyond the true one; stiffness, N·m/rad (N/m)
     deviation: float

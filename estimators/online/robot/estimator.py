@@ -162,7 +162,7 @@ class RobotEstimator:
         return self._findings.every
 
     def held(self) -> dict[str, dict[str, HeldFinding]]:
-        """What holds beside the model of single joints: joint → cause → how much."""
+        """The causes at single joints that are applied in addition to the model: joint → cause → how much."""
         names, found = self.model.robot.names, dict[str, dict[str, HeldFinding]]()
         since = {one.number: one.since for one in self._findings.every}
         for one in self._watch.attribution.explanation.others:

@@ -42,7 +42,7 @@ TWICE: Final = 2
 #: searches, argued: Refused in a row, of which a reason speaks: half a minute of motion at least, twice what a window
 #: with rows from before a change can take.
 REFUSED: Final = 3
-#: rows, argued: Rows behind a change that show whether a friction has kept the shape of its law: two seconds of motion,
+#: rows, argued: Rows after a change that show whether a friction has kept the shape of its law: two seconds of motion,
 #: in which it has had several speeds. In half a second other coefficients of the law explain any of its changes.
 SHOWN: Final = 100
 #: deviations, argued: Deviations by which a longer window may move η and still sharpen it: one search in 16,000.
@@ -80,7 +80,9 @@ class FrictionRefits:
         ]
         self._blocks = 0
         self._spoilt = False
-        self.rest = np.zeros(0)  # θ as it was when the laws held last: what the torque beside a friction is taken from
+        self.rest = np.zeros(
+            0
+        )  # θ as it was when the laws held last: the torque without a friction is computed from it
 
     def spoil(self) -> None:
         """Leave this block out: θ has changed within it."""

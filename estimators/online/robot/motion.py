@@ -26,7 +26,7 @@ from jointwatch_numba.direct import direct
 #: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
 QUICK: Final = 40.0
 #: Hz, tuned: The same where a joint was taught slowly (below 0.05 rad/s). Noise of a speed grows with the power 1.5 of
-#: the cut-off: behind 40 Hz it rounded off the turn of such a joint's friction, behind 10 Hz a stop was reported as a
+#: the cut-off: after 40 Hz it rounded off the turn of such a joint's friction, after 10 Hz a stop was reported as a
 #: contact (decision 067). A reversal is known 9 ms later.
 QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
@@ -146,7 +146,7 @@ class RobotMotion:
         _row(self._Y, self._columns, chunk.columns[at], self.places, chunk.rate[at], X, last)
 
     def shares(self, coefficients: Floats) -> Floats:
-        """Factors (columns, n) that turn the columns of a chunk into the torque beside the rigid body's."""
+        """Factors (columns, n) that turn the columns of a chunk into the torque without the rigid body's."""
         found = np.zeros((len(self.places), self.model.tree.size()))
         found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
         return found
@@ -179,9 +179,9 @@ def _slow_down(
     quick: Floats, columns: Floats, first: int, omega: float, period: float, state: Floats, slow: Floats,
     motions: Floats,
 ) -> None:  # fmt: skip
-    """Pass the first channels behind the quick low-pass, and the columns formed of them, through the slow one.
+    """Pass the first channels after the quick low-pass, and the columns formed of them, through the slow one.
 
-    motions: (4, rows, n) q, q̇ and q̈ behind it, and q̇ before it.
+    motions: (4, rows, n) q, q̇ and q̈ after it, and q̇ before it.
     """
     rows, n = motions.shape[1:]
     values = np.empty((rows, slow.shape[2]))

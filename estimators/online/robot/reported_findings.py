@@ -1,4 +1,4 @@
-"""Records of the causes that were found, and the state of a robot beside whose model something holds."""
+"""Records of the causes that were found, and the state of a robot to whose model something is added."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ ONCE: Final = 3_000_000_000
 
 State = tuple[Phase, Status, tuple[Reason, ...]]
 
-# codes of reasons, by the cause that holds beside the model
+# codes of reasons, by the cause that is applied in addition to the model
 BESIDE: Final = {
     "torque_constant": "robot_torque_constant",
     "encoder_slip": "robot_encoder_slip",
@@ -42,7 +42,9 @@ class ReportedFindings(Findings):
         super().__init__()
         self._names = names
         self._tool = 0  # number of the finding that the tool differs from the one that is configured
-        self.beside_model: dict[tuple[str, tuple[int, ...]], int] = {}  # numbers of what holds beside the model
+        self.beside_model: dict[
+            tuple[str, tuple[int, ...]], int
+        ] = {}  # numbers of what is applied in addition to the model
 
     def follow(self, time: int, attribution: ResidualAttribution) -> None:
         """Write into the records what has become of what is examined, and of what holds."""
@@ -60,7 +62,7 @@ class ReportedFindings(Findings):
                 self.refine(time, number, fitted.cause.words(known, fitted))
 
     def resume(self, time: int, fitted: Fitted, text: str) -> None:
-        """Record what was found before this start of the program and still holds beside the model."""
+        """Record what was found before this start of the program and is still applied in addition to the model."""
         key = fitted.cause.name, fitted.cause.joints
         self.beside_model[key] = self.decide(time, fitted.cause.name, (), text, False)
 

@@ -61,7 +61,7 @@ class CounterValidator:
         return found
 
     def _smaller(self, frames: StreamFrames) -> Reason | None:
-        """A counter that starts again before it should: it is 0 behind one less than a power of two."""
+        """A counter that starts again before it should: it is 0 after one less than a power of two."""
         counters = frames.counters
         if self._stream.stamped or not len(counters):
             return None

@@ -95,7 +95,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=4, help="arms")
     parser.add_argument("--first", type=int, default=FIRST, help="the first seed")
     parser.add_argument("--pushes", type=int, default=8, help="on each arm")
-    parser.add_argument("--quiet", type=int, default=30, help="s behind them without any")
+    parser.add_argument("--quiet", type=int, default=30, help="s after them without any")
     parser.add_argument("--hours", type=float, default=0.25, help="of random motion of each arm that nobody pushes")
     parser.add_argument("--unseen", type=int, default=UNSEEN, help="seed of the first of them")
     options = parser.parse_args()

@@ -100,7 +100,7 @@ def test_a_write_seen_half_gives_what_was_there_before_it_or_after_it(tmp_path: 
     new = path.read_bytes()
     file.close()
     first = next(place for place in range(len(old)) if old[place] != new[place])
-    assert len(old) - first > 5000, "the old end is long enough that much of it can stand behind new data"
+    assert len(old) - first > 5000, "the old end is long enough that much of it can stand after new data"
     for place in range(first, len(new), 37):
         torn = tmp_path / "torn.mcap"
         torn.write_bytes(new[:place] + old[place:])

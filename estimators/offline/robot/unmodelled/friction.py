@@ -6,7 +6,7 @@
 No law bends as a gear does, or differs by place as one does. What it lacks is the same wherever the joint has that
 speed or place, so it does not average out over rows or blocks of time, and another motion, which has others, leads to
 another θ. d is not learnt, as a law with memory or another pose may explain the same rows, but considered (Schmidt
-1966): θ without it is off by −S d, S = P XᵀW B. Of d the rows tell beside θ
+1966): θ without it is off by −S d, S = P XᵀW B. Of d the rows tell in addition to θ
 
     M = BᵀW(B − X S),  g = (B − X S)ᵀW r      d ~ N(C g, C),  C = (M + D⁻²)⁻¹
 

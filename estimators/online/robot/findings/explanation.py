@@ -39,7 +39,7 @@ class Explanation:
 
     @property
     def others(self) -> list[Fitted]:
-        """What holds beside a payload."""
+        """What is applied in addition to a payload."""
         return [one for (name, _), one in self.holding.items() if name != "payload"]
 
     def hold(self, fitted: Fitted, rivals: Sequence[Fitted] = ()) -> None:

@@ -34,7 +34,7 @@ class QuickSamples:
     """Keeps the samples of all joints that the rows of the present block, and those before it, rest on."""
 
     def __init__(self, joints: int, stride: int, period: float, slow: float) -> None:
-        """stride: samples between rows; period: s between samples; slow: Hz, cut-off of the low-pass behind them."""
+        """stride: samples between rows; period: s between samples; slow: Hz, cut-off of the low-pass after them."""
         fitting = [step for step in range(1, stride + 1) if stride % step == 0 and step * period <= SPACING]
         self._step = max(fitting, default=1)
         self.taps = _taps(slow, period, self._step)
@@ -44,7 +44,7 @@ class QuickSamples:
         self._latest = 0  # number of the last sample that was kept
 
     def absorb(self, speed: Floats, position: Floats, samples: int) -> None:
-        """Take the samples of a chunk, (rows, n) each, behind the quick low-pass; samples: how many were before it."""
+        """Take the samples of a chunk, (rows, n) each, after the quick low-pass; samples: how many were before it."""
         at = -samples % self._step
         new = np.stack([speed[at :: self._step], position[at :: self._step]], axis=1)  # as VELOCITY and POSITION say
         if len(new):

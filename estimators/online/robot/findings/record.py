@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 #: findings, argued: Findings that are over and still reported: enough for a page, and a bound on memory.
 KEPT: Final = 20
-#: ns, argued: Time behind the end of a contact within which another one of its joints, or a cause that is found then,
+#: ns, argued: Time after the end of a contact within which another one of its joints, or a cause that is found then,
 #: is the same: SOON of contact.py, within which what has happened is known.
 AGAIN: Final = 3_000_000_000
 

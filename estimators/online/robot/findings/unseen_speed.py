@@ -32,7 +32,7 @@ class UnseenSpeed:
         """(n,) which are, or have just been, faster than their law was seen."""
 
     def notice(self, quick: Floats, dq: Floats) -> None:
-        """Take the speeds of the next chunk, (rows, n) each, before and behind the slow low-pass."""
+        """Take the speeds of the next chunk, (rows, n) each, before and after the slow low-pass."""
         if not self._any:
             return
         self._chunk = (self._chunk + 1) % len(self._fastest)

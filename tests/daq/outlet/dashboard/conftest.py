@@ -93,7 +93,7 @@ def overview(_opened: Callable[..., tuple[Page, list[str]]], seven: str) -> Iter
 def view(_opened: Callable[..., tuple[Page, list[str]]]) -> Iterator[Callable[..., Page]]:
     """view(address, width, height): as `open_page`, but a view that is made anew in a page that is open already.
 
-    Time is followed again, and what experts look at is folded. Behind the test the page shows what it need not draw.
+    Time is followed again, and what experts look at is folded. After the test a page is shown that draws nothing.
     """
     used = []
 

@@ -80,7 +80,7 @@ def test_thresholds_of_a_start_are_those_of_what_moved() -> None:
 
 
 def test_friction_is_that_of_motion_only_where_either_speed_is() -> None:
-    """Before the slow low-pass a joint moves again sooner than behind it; both must."""
+    """Before the slow low-pass a joint moves again sooner than after it; both must."""
     one = watch()
     fast, slow = np.ones((10, 1)), np.full((10, 1), 0.01)
     one.notice(fast, slow)
@@ -151,7 +151,7 @@ def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> Non
 
 
 def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> None:
-    """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
+    """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms after it, not only after 100."""
 
     def told_after(push: float) -> float:
         watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), 0.01)  # threshold 1
