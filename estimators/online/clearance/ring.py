@@ -40,9 +40,9 @@ from estimators.thresholds import GAP
 APART: Final = 0.01
 #: s, argued: Half of what is smoothed for a row: the pin swings on its circle at 25 to 80 Hz.
 SMOOTHING: Final = 0.025
-#: rows, argued: Of a window: a minute, in which a joint in work changes the side of its load many times.
+#: rows, argued: Rows of a window: a minute, in which a working joint changes the side of its load many times.
 POINTS: Final = 6000
-#: rows, argued: Between two looks, of milliseconds each: four seconds.
+#: rows, argued: Rows between two judgements, which take milliseconds: four seconds.
 EVERY: Final = 400
 
 
@@ -110,7 +110,7 @@ def ring_rows(samples: Floats, radius: float, smooth: Floats, stride: int) -> tu
 
 
 def judged(rows: RingRows, direction: Floats, radius: float) -> tuple[RingClearance, tuple[Reason, ...]]:
-    """The clearance that rows show, and why it is none. direction: (rows, 2) of the load; radius: m."""
+    """The clearance that rows show, or why they show none. direction: (rows, 2) of the load; radius: m."""
     found = ring_clearance(rows, direction, radius)
     older, newer = found.halves
     if not math.isfinite(older):

@@ -30,7 +30,7 @@ class RefitsState:
     started: int = 0
     accepted: int = 0
     rejected: int = 0
-    epoch: int = 0  # counts up by one where what is under way counts no more
+    epoch: int = 0  # counts up by one when the search under way becomes invalid
 
 
 class EtaRefits:

@@ -1,4 +1,4 @@
-"""Positions and torques of a mechanism's drives → what the model says of them, in step with the filtered torque.
+"""Turns positions and torques of a mechanism's drives into the model's torque, in step with the filtered measured one.
 
     QUICK low-pass   of position and torque; the loops give the passive joints, inverse dynamics the drives' torque
                      with the friction of every joint under its own constraint force
@@ -37,11 +37,11 @@ class MechanismChunk(NamedTuple):
     stiction: Floats  # (d,) torque that friction may hold at rest
     usable: NDArray[np.bool_]  # (rows,)
     whole: bool  # all are usable
-    problem: str  # why the model says nothing; "" where it does
+    problem: str  # why the model gives no torque; "" where it does
 
 
 class MechanismFilter:
-    """Turns rows of positions and torques into chunks, and knows where the mechanism is."""
+    """Turns rows of positions and torques into chunks, and keeps the mechanism's pose."""
 
     def __init__(self, mechanism: Mechanism, period: float) -> None:
         """period: s between rows."""
@@ -65,7 +65,7 @@ class MechanismFilter:
         if np.isfinite(place).all():
             problem, stiction = self._model(place[:, :d], rate[:, :d], second[:, :d], torque)
         if problem:
-            torque[:] = place[:, d:], np.zeros((len(place), d))  # the low-pass goes on from what is measured
+            torque[:] = place[:, d:], np.zeros((len(place), d))  # the low-pass goes on from the measured torque
             self.loads[:] = np.nan
         slow, speed, _ = self._slow.absorb(np.concatenate((place, torque[0], torque[1]), axis=1))
         tau, predicted, friction = (slow[:, k * d : (k + 1) * d] for k in (1, 2, 3))
@@ -74,7 +74,7 @@ class MechanismFilter:
         return MechanismChunk(quick, dq, tau, predicted, friction, stiction, good, whole and not problem, problem)
 
     def _model(self, q: Floats, dq: Floats, ddq: Floats, out: Floats) -> tuple[str, Floats]:
-        """Fill out (2, rows, d) with torque and friction; why that is impossible, and what friction holds at rest."""
+        """Fill out (2, rows, d) with torque and friction; returns why it cannot, and the torque held at rest."""
         mechanism, drives = self.mechanism, self._drives
         full = np.zeros((3, len(q), mechanism.size()))
         full[:, :, drives] = q, dq, ddq
