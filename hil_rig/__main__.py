@@ -98,7 +98,7 @@ def _perform(
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)  # too late to stop: what follows must not be cut short
     if not player.started:
-        LOG.warning("nobody ever listened")
+        LOG.warning("no program has listened")
     counts: dict[str, Any] = {"samples": player.samples, "sent": sum(wire.sent for wire in wires)}
     counts |= {"refused": sum(wire.refused for wire in wires), "unheard": sum(wire.unheard for wire in wires)}
     counts |= {"late": player.late, "latest": round(player.latest, 6)}

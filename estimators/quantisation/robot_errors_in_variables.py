@@ -124,5 +124,5 @@ class Encoders:
 
 
 def shares(r: Floats) -> Floats:
-    """Share of each SPARSE rows that taught: (rows / SPARSE, n); r: (rows, n), 0 where a row says nothing."""
+    """Share of each SPARSE rows that taught: (rows / SPARSE, n); r: (rows, n), 0 where a row is not used."""
     return np.asarray((r != 0.0).reshape(-1, SPARSE, r.shape[1]).mean(axis=1))

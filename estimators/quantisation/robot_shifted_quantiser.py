@@ -74,7 +74,7 @@ class RobotShiftedQuantiser:
     ) -> None:
         """Follow a block that the learner has just learnt, before its noise N (p, p) is taken off.
 
-        X: (rows, n, q); e: (rows, PLACES, n); weights: (rows, n), 0 where a row says nothing; slopes: of Encoders.
+        X: (rows, n, q); e: (rows, PLACES, n); weights: (rows, n), 0 where a row is not used; slopes: of Encoders.
         """
         p, d = len(noise), self._moved * learner.fade
         theta, looks = learner.theta[:p], (len(slopes), SPARSE, PLACES, -1)

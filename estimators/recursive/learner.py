@@ -1,4 +1,4 @@
-"""What a joint's estimator has learnt: θ and P row by row, and how much wider its covariance is than P says.
+"""Learns θ and P of a joint row by row, with a covariance that is wider than P by what else is known.
 
     Σ = v · share · H S C Sᵀ H + unexcited + misfit          S = U √D, P = S Sᵀ, H = diag(deviation_factor)
 

@@ -1,4 +1,4 @@
-"""A refit: one that is under way, one that has ended, and what it says of a joint; plain data."""
+"""A refit: one that is under way, one that has ended, and its result; plain data."""
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class SearchReport:
 
 @dataclass(frozen=True, slots=True)
 class RefitOutcome:
-    """What a window says of a joint."""
+    """The result of a refit on a window."""
 
     theta: Floats  # (parameters,)
     eta: Floats  # (nonlinear,)

@@ -66,7 +66,7 @@ class JudgedPrediction(NamedTuple):
 
 
 class RobotIdentification(NamedTuple):
-    """Everything that `jointwatch identify` tells."""
+    """Everything that `jointwatch identify` prints."""
 
     found: IdentifiedRobot
     fit: RobotFit
@@ -180,7 +180,7 @@ def _identified(
     learned: tuple[Learned | None, ...],
     beyond: BeyondLaw,
 ) -> IdentifiedRobot:
-    """What a fit to these rows says of a robot.
+    """The robot by a fit to these rows.
 
     unseen: (n,) variance of motions that were not learnt from; physical, loading: (n, 10) standard parameters.
     """

@@ -136,7 +136,7 @@ def sums(rows: RobotRows) -> JointSums:
 class Taught(NamedTuple):
     """What recordings teach: rows in which a joint moves, and rows in which it stands.
 
-    What holds a joint that stands may be any torque up to its friction, throughout a standstill.
+    The torque that holds a joint at rest may have any value up to its friction, for the whole standstill.
     """
 
     sliding: JointSums

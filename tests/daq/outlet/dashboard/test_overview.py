@@ -409,7 +409,7 @@ def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> 
         }"""
     )
     assert told == [
-        "quiet: Service up, its core says nothing",
+        "quiet: Service up, its core sends nothing",
         "live: Live",
         "quiet: Live, 1 of 2 silent",
         "quiet: Service up, no data from the robot",
