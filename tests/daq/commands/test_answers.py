@@ -324,7 +324,7 @@ def test_progress_is_silent_at_first_and_then_says_how_far_how_fast_and_how_long
         time.sleep(FIRST + 0.5)
     (line,) = stream.getvalue().splitlines()
     assert re.fullmatch(r"report: reading, 25 %, 0\.\d+ MB/s, about \d+ s left", line), line
-    note(1)  # nobody listens any more
+    note(1)  # the listener has gone
     quick = io.StringIO()
     with Progress("export", quick):
         pass

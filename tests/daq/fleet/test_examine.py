@@ -183,7 +183,7 @@ def test_how_late_a_channel_is_stands_beside_its_joints_parameters(kind: str, tm
     assert (delay.name, delay.unit) == ("delay.torque", "s")
     assert abs(delay.value - 0.03) < 4.0 * delay.deviation
     assert delay.value > 5.0 * delay.deviation, "late for certain"
-    assert not delays(tmp_path / f"late.{kind}", Plan(needed, None, skew=False)), "nobody asked"
+    assert not delays(tmp_path / f"late.{kind}", Plan(needed, None, skew=False)), "it was not asked for"
 
 
 def frames(file: Path, q: np.ndarray, torque: np.ndarray) -> None:

@@ -178,7 +178,7 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         history.absorb("estimate/elbow", update("valid"), 50.0)
         with pytest.raises(ValueError, match="not a file of baselines: joints"):
             asyncio.run(commissioning.set(history, "elbow"))
-        assert json.loads(file.read_text()) == {"joints": 7}, "nobody's file is thrown away"
+        assert json.loads(file.read_text()) == {"joints": 7}, "no file is deleted"
     finally:
         core.close(0)
         socket.close(0)

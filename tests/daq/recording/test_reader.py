@@ -240,7 +240,7 @@ def test_files_elsewhere_or_of_another_robot_are_not_of_it(tmp_path: Path) -> No
     assert before(copy) == []
     assert before(second) == [first]
     renamed = second.rename(tmp_path / "mine.mcap")
-    assert before(renamed) == [], "by its name nobody knows when it was"
+    assert before(renamed) == [], "its name does not show when it was recorded"
 
 
 def test_files_without_a_block_belong_to_nothing(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_search_counts_rows_that_overlap_as_if_they_did_not() -> None:
     assert eta.state.sigma == pytest.approx(np.sqrt(OVERLAP * np.diag(of_s)))
     assert eta.deviations == pytest.approx(np.sqrt(OVERLAP * np.diag(covariance)))
     found[0] = 9.0
-    assert eta.state.eta[0] == 0.1, "what was found is nobody else's"
+    assert eta.state.eta[0] == 0.1, "the found values are not shared"
 
 
 def test_a_step_moves_the_logarithm() -> None:

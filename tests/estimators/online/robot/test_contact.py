@@ -53,7 +53,7 @@ def test_what_comes_beyond_a_threshold_over_seconds_is_no_contact_and_a_push_on_
     assert seen(one, [6.0] * 4) == [0, 0, 1, 0]
     assert not one.drifting[0]
     quick = watch()
-    assert 1 in seen(quick, np.linspace(0.0, 2.0, 200).tolist()), "nobody's zero drifts so fast"
+    assert 1 in seen(quick, np.linspace(0.0, 2.0, 200).tolist()), "no zero drifts so fast"
 
 
 @pytest.mark.parametrize(("pause", "waits"), [(400, [20] * 6), (0, [20, 40, 80, 160, 300, 300])])

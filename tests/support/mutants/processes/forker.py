@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _forked(wanted: dict[str, Any], folder: Path, asking: int) -> dict[str, Any] | None:
-    """The answer; none where nobody waits for it any longer."""
+    """The answer; none where it is no longer awaited."""
     began, before = time.monotonic(), _processor()
     child = os.fork()
     if child == 0:
