@@ -235,7 +235,7 @@ def test_a_page_that_does_not_read_is_skipped_and_the_others_go_on(
     outlet: Any, core: Any, wait: Callable[..., None]
 ) -> None:
     wait(lambda: known(outlet, core))
-    text = "x" * 60_000  # fills the stalled page's buffers fast
+    text = "x" * 400_000  # fills the stalled page's buffers fast
     with live(outlet.page, max_queue=1) as stalled, live(outlet.page) as reading:
         receive(reading)
 
