@@ -23,8 +23,9 @@ def test_the_keyboard_is_enough(seven: str, view: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/#/joint/base", "/#/joint/wrist_pitch", "/#/acquisition"])
-def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Page], path: str) -> None:
-    page = open_page(seven + path, 360, 740, device_scale_factor=2, has_touch=True)
+def test_a_phone_never_scrolls_sideways(seven: str, phone: Page, path: str) -> None:
+    page = phone
+    page.goto(seven + path)
     expect(page.locator("h2, h1").first).to_be_visible()
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     page.wait_for_timeout(500)  # some updates: with fewer, on a slow machine, the test is less sharp and never fails
@@ -36,10 +37,9 @@ def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Pag
     assert page.evaluate(f"{outside}.map((e) => e.textContent)") == []
 
 
-def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(
-    seven: str, open_page: Callable[..., Page]
-) -> None:
-    page = open_page(seven + "/#/joint/base", 360, 740, device_scale_factor=2, has_touch=True)
+def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(seven: str, phone: Page) -> None:
+    page = phone
+    page.goto(seven + "/#/joint/base")
     sign = page.locator(".timeline.single .event").last
     expect(sign).to_be_visible()
     wide = page.evaluate(
