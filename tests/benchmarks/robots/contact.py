@@ -1,4 +1,4 @@
-"""Contacts of whole robots beside a momentum observer: delay, missed, false, link and force; rigs and recordings.
+"""Contacts of whole robots, and by a momentum observer: delay, missed, false, link and force; rigs and recordings.
 
     jointwatch bench contact [--json] [--seeds 4] [--first 901] [--pushes 8] [--quiet 30] [--hours 0.25] [--unseen 7101]
 

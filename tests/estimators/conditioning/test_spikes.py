@@ -155,7 +155,7 @@ def test_two_samples_between_gaps_are_too_few_to_be_judged() -> None:
 
 @pytest.mark.parametrize(("apart", "taken_out"), [(20, 3), (50, 4), (90, 18), (101, None)])
 def test_a_channel_that_is_wild_more_often_than_one_in_a_hundred_is_believed(apart: int, taken_out: int | None) -> None:
-    """A torque that alternates ±1 has s = 4, and beside a spike MAD = 2: one of 40 is wild while 5s < 40 − 8·2.
+    """A torque that alternates ±1 has s = 4, and next to a spike MAD = 2: one of 40 is wild while 5s < 40 − 8·2.
 
     s has to grow by a fifth. A wild sample makes it a tenth larger, each other one, but for the two after it, 1/1024
     smaller: 1.1ⁿ (1 − 1/1024)^(n (apart − 3)) ≥ 1.2 after n = 3, 4, 18; from an apart of 101 on, never.

@@ -176,7 +176,7 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
 
 
 def test_minutes_and_hours_are_said_from_two_on(overview: Page) -> None:
-    """A larger unit is used from two of it on, because "1 min" for 100 s was doubted beside the time axis."""
+    """A larger unit is used from two of it on, because "1 min" for 100 s was doubted next to the time axis."""
     script = "async () => { const { duration } = await import('./format.js'); "
     script += "return [100, 119, 120, 7199, 7200, 172799, 6350400].map(duration); }"
     assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h", "47 h", "73 days"]

@@ -17,8 +17,6 @@ from estimators.models.joints.lost_motion import LINK_FRICTION, LOST_MOTION, STI
 from estimators.online.gear.lost_motion import LostMotion, LostMotionState
 from estimators.quantities import Floats
 
-pytestmark = pytest.mark.interpreted
-
 RATE = 200.0  # Hz
 K, LOST = 2e4, 150e-6
 MOTOR_DRY, MOTOR_VISCOUS, LINK_DRY, LINK_VISCOUS = 6.0, 8.0, 1.0, 2.0
