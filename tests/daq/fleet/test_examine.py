@@ -97,7 +97,7 @@ def test_a_recording_in_columns_is_its_places_robot_and_says_every_parameter_wit
 def test_alarms_accepted_and_refused_refits_are_each_counted_for_their_own_joint(
     columns: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the pipeline says in addition to the estimates of this recording: 3 alarms, 2 re-fits accepted, 1 refused."""
+    """What the pipeline says besides the estimates of this recording: 3 alarms, 2 re-fits accepted, 1 refused."""
     real = module.play
 
     def eventful(*given: object) -> Iterator[tuple[bytes, bytes]]:
