@@ -215,7 +215,7 @@ def _product(tokens: list[str]) -> _Term:
 
 
 def _power(tokens: list[str]) -> int:
-    """The power behind a unit: 2, ^2, -2, ^-2; 1 where there is none."""
+    """The power after a unit: 2, ^2, -2, ^-2; 1 where there is none."""
     digits = [at for at, token in enumerate(tokens[:3]) if token.isdecimal()]
     if not digits or "".join(tokens[: digits[0]]) not in ("", "^", "-", "^-"):
         return 1

@@ -64,7 +64,7 @@ class RowStore(Layout):
     phi: Annotated[Cube, "rows", "outputs", "parameters"]
     y: Annotated[Matrix, "rows", "outputs"]
     speed: Annotated[Matrix, "rows", "joints"]
-    samples: Annotated[Cube, "rows", "arguments", "taps"]  # what laws with η saw: arguments of each, one law behind
+    samples: Annotated[Cube, "rows", "arguments", "taps"]  # what laws with η saw: arguments of each, one law after
     motion: Annotated[Cube, "rows", "joints", "quantities"]  # the other
 
     @classmethod

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _link(link: Path | None, bus: int) -> Path | None:
-    """The second bus has a number behind its name."""
+    """The second bus has a number after its name."""
     return link if link is None or bus == 0 else link.with_name(f"{link.name}{bus + 1}")
 
 
@@ -98,7 +98,7 @@ def _perform(
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)  # too late to stop: what follows must not be cut short
     if not player.started:
-        LOG.warning("nobody ever listened")
+        LOG.warning("no program has listened")
     counts: dict[str, Any] = {"samples": player.samples, "sent": sum(wire.sent for wire in wires)}
     counts |= {"refused": sum(wire.refused for wire in wires), "unheard": sum(wire.unheard for wire in wires)}
     counts |= {"late": player.late, "latest": round(player.latest, 6)}
@@ -166,7 +166,7 @@ def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequen
 
 
 def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
-    """The name behind "jointN." where that is this joint, None where it is another or all. Raises RigError."""
+    """The name after "jointN." where that is this joint, None where it is another or all. Raises RigError."""
     found = ONE_JOINT.match(path)
     if found is None:
         return None

@@ -76,7 +76,7 @@ def worker_group(nodeid: str) -> str:
 
 
 def _place(file: Path) -> int:
-    """The place of a file of tests among the long ones; behind these where it is none of them."""
+    """The place of a file of tests among the long ones; after these where it is none of them."""
     name = file.relative_to(HERE).as_posix() if file.is_relative_to(HERE) else ""
     return next((place for place, one in enumerate(LONG) if name.startswith(one)), len(LONG))
 

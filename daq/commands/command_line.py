@@ -38,7 +38,7 @@ class CommandLine(argparse.ArgumentParser):
 
 
 class OneCommand(CommandLine):
-    """Parses what stands behind a command's name; it is this parser that refuses, so that its own usage is shown."""
+    """Parses what stands after a command's name; it is this parser that refuses, so that its own usage is shown."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Arguments as argparse parses them; any that is left is refused."""

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _text(kind: str | None) -> str:
-    """The template; with another kind's example behind the general tables. Raises PluginError, ValueError."""
+    """The template; with another kind's example after the general tables. Raises PluginError, ValueError."""
     template = TEMPLATE.read_text(encoding="utf-8")
     if kind is None:
         return template

@@ -115,5 +115,5 @@ def _line(topic: str, update: dict[str, object]) -> str:
 
 
 def _change(record: dict[str, object]) -> str:
-    """One record of what has changed; what nobody has acknowledged is marked."""
+    """One record of a change; a change that is not acknowledged is marked."""
     return f"{'' if record['acknowledged'] else '◆ '}{record['text']}"

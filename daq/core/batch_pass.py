@@ -136,7 +136,7 @@ class BatchPass:
             turn += 1
 
     def _places(self, present: int) -> list[list[int]]:
-        """Number of each joint, its first reading, the one behind its last, its task; long decisions last."""
+        """Number of each joint, its first reading, the one after its last, its task; long decisions last."""
         return sorted(self._sorter.places[:present].tolist(), key=_takes_long)
 
 

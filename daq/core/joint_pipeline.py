@@ -249,7 +249,7 @@ class JointPipeline:
     def _no_update_before(self) -> int:
         """Time of the row (ns) before which no update changes what is compared or judged later, unless a review comes.
 
-        Where nobody listens, none is made before it.
+        Where there is no listener, none is made before it.
         """
         phases = self.estimator.phases
         if phases.phase is not Phase.NORMAL:

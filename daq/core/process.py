@@ -45,7 +45,7 @@ INSPECT_WATCHED: Final = 200_000_000
 INSPECT_UNWATCHED: Final = 5_000_000_000
 #: ns, argued: Time between two checks of silence, refits and baselines when nothing is due.
 IDLE_EVERY: Final = 50_000_000
-#: ns, argued: Delay behind the readings from which several updates of a joint become the last one.
+#: ns, argued: Delay after the readings from which several updates of a joint become the last one.
 LATE: Final = 100_000_000
 #: s, argued: Silence after which a driver is not up; it reports twice a second, and two reports may be lost.
 MUTE: Final = 1.5

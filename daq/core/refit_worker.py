@@ -1,7 +1,7 @@
 """Runs refits in a worker process, so that the core and its stream never wait for one.
 
 The worker is forked from the core before the core has threads, with every kernel loaded. One that dies, hangs or
-takes too long over a job is replaced by a fresh interpreter: that job fails, and those behind it are done by the new
+takes too long over a job is replaced by a fresh interpreter: that job fails, and those after it are done by the new
 worker. Where a cluster is configured, the worker passes every job on to it, and does the job itself while the cluster
 does not answer; the core does not notice the difference.
 """

@@ -42,6 +42,6 @@ def is_silent(estimate: Mapping[str, Any]) -> bool:
 
 
 def open_changes(change: Mapping[str, Any]) -> dict[str, Change]:
-    """Name → value of a `change/<joint>`: how many changes nobody has acknowledged, and their sentences."""
+    """Name → value of a `change/<joint>`: the number of changes that are not acknowledged, and their sentences."""
     texts = [record["text"] for record in change["records"] if not record["acknowledged"]]
     return {"changes/open": len(texts), "changes/text": "; ".join(texts)}

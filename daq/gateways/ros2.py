@@ -79,7 +79,7 @@ class Ros2Publisher:
         self._settings, self._robot = settings, config.robot.name
         self._units: dict[str, dict[str, str]] = {}  # joint → parameter → unit
         self._estimates: dict[str, tuple[float, Mapping[str, Any]]] = {}  # joint → monotonic s of arrival, message
-        self._changes: dict[str, list[str]] = {}  # joint → what has changed and nobody has acknowledged
+        self._changes: dict[str, list[str]] = {}  # joint → its changes that are not acknowledged
         self._processes: dict[str, Mapping[str, Any]] = {}
         self._due = 0.0
         self._open: list[Any] = []  # entities of DDS, which are closed with their last reference

@@ -149,7 +149,7 @@ class Metrics:
 
     def __init__(self, units: Mapping[str, Mapping[str, str]]) -> None:
         """units: joint → parameter → unit."""
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series per child that says nothing here
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series per child without information here
         self._registry = CollectorRegistry()
         self._families: dict[str, Any] = {metric.name: self._declare(metric) for metric in TABLE}
         self._children: dict[tuple[str, ...], Any] = {}

@@ -71,7 +71,7 @@ class TokenRequest:
         return Response(status_code=204)
 
     async def _pause(self, sender: str) -> None:
-        """Wait for a pause behind those of the same sender."""
+        """Wait for a pause after those of the same sender."""
         self._log.count(sender)
         self._wrong[sender] += 1
         try:

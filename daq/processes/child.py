@@ -89,7 +89,7 @@ def without_collections() -> Iterator[None]:
 
 
 def give_memory_back() -> None:
-    """Return what was freed to the operating system, 4 ms: the C library keeps it where something lies behind it."""
+    """Return what was freed to the operating system, 4 ms: the C library keeps it where something lies after it."""
     gc.collect()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc alone
         trim(0)

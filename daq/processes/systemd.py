@@ -50,5 +50,5 @@ class Systemd:
 
     def _tell(self, words: str) -> None:
         if self._socket is not None:
-            with contextlib.suppress(OSError):  # nobody is listening
+            with contextlib.suppress(OSError):  # there is no listener
                 self._socket.sendto(words.encode(), self._address)

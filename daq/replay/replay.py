@@ -88,7 +88,7 @@ def _sliced(source: Iterator[Batch], span: int) -> Iterator[Batch]:
 
 
 def _ends(readings: Batch, span: int) -> NDArray[np.int64]:
-    """Number of the reading behind each part that lies in one slice of `span` ns; of none, one part without any."""
+    """Number of the reading after each part that lies in one slice of `span` ns; of none, one part without any."""
     slices = np.ascontiguousarray(readings["time"]) // span
     return np.append(np.flatnonzero(slices[1:] != slices[:-1]) + 1, len(slices))
 

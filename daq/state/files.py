@@ -18,7 +18,7 @@ class BaselineError(Exception):
 
 
 def place(config: Config, what: str) -> Path:
-    """The path of a file that outlives the service: in [robot] state, systemd's StateDirectory, or beside the
+    """The path of a file that outlives the service: in [robot] state, systemd's StateDirectory, or next to the
     configuration."""
     folder = config.robot.state or Path(os.environ.get("STATE_DIRECTORY") or config.folder)
     return folder / f"{config.robot.name}.{what}"

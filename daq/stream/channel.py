@@ -87,7 +87,7 @@ class Sender:
         return min(longest, max(SHORTEST, (self._until - time.monotonic_ns()) / 1e9))
 
     def report(self, up: bool, counters: Mapping[str, int], cause: str = "") -> None:
-        """Hand over the driver's own totals, behind what was read before them."""
+        """Hand over the driver's own totals, after what was read before them."""
         self.flush()
         self._put(COUNTERS, msgpack.packb({"up": up, "cause": cause, "counters": dict(counters)}))
 
@@ -216,7 +216,7 @@ class CoreReceiver:
             self._ledger.keep(self.links, held)
 
     def _account(self, message: bytes) -> tuple[int, bytes] | None:
-        """The readings of a message as bytes, behind the number of their driver's boot; counts what is missing.
+        """The readings of a message as bytes, after the number of their driver's boot; counts what is missing.
 
         None where it has no readings, or where its driver was killed and readings of the next process were handed on.
         """

@@ -1,7 +1,7 @@
 """The checksum of every file that a later process continues from: a damaged file is refused, never half used.
 
 Binary files (checkpoint, ledger of readings, next block of the recorder) begin with a head: what follows is as long as
-the head says, so bytes of an older, longer content behind it do not count. JSON files end with a line of their own,
+the head says, so bytes of an older, longer content after it do not count. JSON files end with a line of their own,
 `"checksum"`; a file that was written by hand has none.
 """
 
@@ -21,7 +21,7 @@ NO_SUM: Final = b"00000000"
 
 
 class DamagedError(ValueError):
-    """The content is not what was written; the text says why, and is shown to the user behind the file's name."""
+    """The content is not what was written; the text says why, and is shown to the user after the file's name."""
 
 
 def seal(content: bytes) -> bytes:
@@ -30,7 +30,7 @@ def seal(content: bytes) -> bytes:
 
 
 def unseal(data: bytes) -> bytes:
-    """The content behind a head; bytes after it do not count. Raises DamagedError."""
+    """The content after a head; bytes after it do not count. Raises DamagedError."""
     if len(data) < HEAD.size:
         raise DamagedError(f"it is damaged: {len(data)} bytes are too few for a checksum")
     magic, length, expected = HEAD.unpack_from(data)

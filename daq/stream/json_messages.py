@@ -1,6 +1,6 @@
 """The stream's messages in JSON, which has neither NaN nor infinity, and the channels that Foxglove shows them in.
 
-Beside the stream's own topics there is `log`, with every event in the form that Foxglove's log panel shows.
+In addition to the stream's own topics there is `log`, with every event in the form that Foxglove's log panel shows.
 """
 
 import json

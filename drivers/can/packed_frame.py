@@ -26,7 +26,7 @@ _NUMBER: Final = 1
 _TEXT: Final = 2
 _BYTES: Final = 3
 _OTHER: Final = 4
-_SIZES: Final = np.zeros(256, np.int64)  # by head: bytes of the length or number behind it
+_SIZES: Final = np.zeros(256, np.int64)  # by head: bytes of the length or number after it
 _SIZES[0xC4:0xC7] = _SIZES[0xC7:0xCA] = _SIZES[0xD9:0xDC] = 1, 2, 4  # bytes, extensions, texts
 _SIZES[0xCC:0xD0] = 1, 2, 4, 8  # unsigned numbers
 _SIZES[0xDC:0xE0] = 2, 4, 2, 4  # arrays, maps

@@ -2,7 +2,7 @@
 
 A recorder's write overwrites the end (DataEnd, summary, footer) of the write before with data and a new end, so who
 reads across a write sees both mixed. What stands before an end whose checksum is right has been written for good: it is
-looked for first, and nothing behind it is touched. A file without one broke off; it is read up to its last whole
+looked for first, and nothing after it is touched. A file without one broke off; it is read up to its last whole
 record.
 """
 

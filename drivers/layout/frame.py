@@ -71,7 +71,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class FrameGuard:
-    """What else a frame tells of itself: a counter that shows losses, a checksum, how often it comes."""
+    """Integrity of a frame: a counter that shows losses, a checksum, its rate."""
 
     name: str  # of the frame
     counter: Signal | None = None  # counts the frames of this id

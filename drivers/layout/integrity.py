@@ -1,4 +1,4 @@
-"""What a frame tells of its own integrity: a counter, a checksum, how often it comes; from configuration or DBC.
+"""Integrity of a frame: a counter, a checksum and its rate, from the configuration or a DBC.
 
 A DBC names the cycle time (attribute GenMsgCycleTime; five of them without a frame are a silence) and the counter
 (signal attribute GenSigFuncType). It has no words for the algorithm of a checksum: the configuration says it.
@@ -31,7 +31,7 @@ class ChecksumSettings(StrictSettings):
 
 
 class GuardSettings(StrictSettings):
-    """What a frame tells of its own integrity."""
+    """Counter, checksum and rate of a frame."""
 
     counter: str | None = Field(default=None, description="signal that counts the frames of this id: gaps are losses")
     checksum: ChecksumSettings | None = Field(default=None, description="a frame with a wrong one is refused")

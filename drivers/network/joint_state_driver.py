@@ -140,7 +140,7 @@ class JointStateSettings(DriverSettings):
 
 
 class _KnownForm:
-    """A form of message, and the decoder of what is wanted of it: the body, behind the stamp as a double."""
+    """A form of message, and the decoder of what is wanted of it: the body, after the stamp as a double."""
 
     def __init__(self, form: MessageForm, joints: Sequence[str], wanted: Sequence[Wanted]) -> None:
         self.form = form

@@ -69,7 +69,7 @@ FIELDS: Final = {
 
 
 def layout(fields: Sequence[str], joints: Sequence[str]) -> FrameLayout:
-    """The layout of a data package with these fields behind the time. Raises LayoutError."""
+    """The layout of a data package with these fields after the time. Raises LayoutError."""
     unknown = [name for name in fields if name not in FIELDS]
     if unknown:
         raise LayoutError("; ".join(f'unknown output field "{name}", {nearest(name, FIELDS)}' for name in unknown))

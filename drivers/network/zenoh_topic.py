@@ -1,6 +1,6 @@
 """A topic of ROS 2 over zenoh, as rmw_zenoh publishes it: keys, messages (CDR), and the number of each message.
 
-A topic is the key DOMAIN/TOPIC/TYPE/HASH, and is subscribed to whatever the type's hash is. Beside each message stands
+A topic is the key DOMAIN/TOPIC/TYPE/HASH, and is subscribed to whatever the type's hash is. With each message comes
 an attachment with its number, its time and its publisher; rmw_zenoh wrote a label before each of them up to 0.2.3
 (Jazzy), and writes none since. A gap in the numbers of a publisher counts the messages
 lost, wherever on the way that was.

@@ -41,7 +41,7 @@ class CompiledFraming(Layout):
     """How packets are framed in the stream, and where the search for them is."""
 
     kind: int  # how packets are separated
-    delimiter: int  # the byte behind a packet
+    delimiter: int  # the byte after a packet
     has_id: bool  # whether a packet begins with its id, one byte
     sequence: int  # bytes of it
     big: bool  # sequence and checksum have their most significant byte first

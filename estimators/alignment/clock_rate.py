@@ -51,7 +51,7 @@ MOST_PACE: Final = 0.1
 
 @inline
 def even(steps: float, step: int, clock: ClockState) -> None:
-    """Where a frame stands among even ones, `steps` periods and `step` frames behind the one before.
+    """Where a frame stands among even ones, `steps` periods and `step` frames after the one before.
 
     With r = behind + steps − step·(1 + pace): behind ← (1 − α) r, and after SURE frames pace ← pace + ¼α² r, critically
     damped; α is one over the frames so far, at least one over REMEMBERED. Even frames have r = 0 and stay where they

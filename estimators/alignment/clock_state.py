@@ -16,7 +16,7 @@ PLACED: Final = 2
 
 # why frames are held
 IN_TIME: Final = 0  # none is
-LATE: Final = 1  # delayed, or behind lost ones
+LATE: Final = 1  # delayed, or after lost ones
 SETTLING: Final = 2  # the clock is not set yet
 
 
@@ -80,7 +80,7 @@ class ClockState(Layout):
     # a silence
     gap: float  # ns of a silence whose losses are not counted yet
     gap_unit: int  # ticks: losses in it are a multiple of them
-    away: float  # ns that a silence may have delayed the frames behind it; 0: none has
+    away: float  # ns that a silence may have delayed the frames after it; 0: none has
     # frames that are not used while the signals of the joint cannot be true (passed_over.py)
     passed_over: int  # how many since the last frame that was used; -1: there is no such frame to count from
     counter_before: int  # of the last frame that was used

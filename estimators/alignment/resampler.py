@@ -315,7 +315,7 @@ def align(
     if aligner.origin == NEVER:
         aligner.origin = times[0]
     origin = aligner.origin
-    count = emit(waiting, 0) if start > 0 else 0  # what the full output left behind
+    count = emit(waiting, 0) if start > 0 else 0  # what did not fit into the full output before
     taken, unseen = len(times), _unseen(aligner)
     for i in range(start, len(times)):
         if unseen or count >= len(out_ticks) - LONGEST_LOSS:

@@ -4,7 +4,7 @@ An entry's place is its number modulo the size of its ring, a power of two. It i
 decided (device_clock.py).
 
 Where up to `bridge` values in a row are missing (lost or not finite), a cubic through the values around them is taken:
-the one behind the gap and three before it, a gap apart from each other, so that nothing is waited for beyond the gap
+the one after the gap and three before it, a gap apart from each other, so that nothing is waited for beyond the gap
 and white noise is amplified by 1.04 at most. With the gap's length h it is off by x⁗ h⁴ 0.04 at most. Where they are
 not there, it is the straight line, which is off by x″ h² / 8, and of a lost row by turns in either direction, since
 the second derivative that follows from it has the sum zero.

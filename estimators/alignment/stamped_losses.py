@@ -57,7 +57,7 @@ def _exactly(clock: ClockState) -> bool:
 
 @inline
 def count_losses(steps: float, whole: int, clock: ClockState, totals: Totals) -> None:
-    """Count what is lost for good, now that a frame is `whole` ticks and `steps` periods behind the one before."""
+    """Count what is lost for good, now that a frame is `whole` ticks and `steps` periods after the one before."""
     if whole == 0 and not clock.stalls:
         clock.stalls = True
         if clock.evened <= SURE:  # a stall was taken for another pace

@@ -24,7 +24,7 @@ HATS: Final = 7
 DRY_HATS: Final = 5
 #: 1, argued: Speeds over which the Stribeck part fades, shares of the top speed: from a tenth of usual ones to all.
 FADES: Final = (0.025, 0.08)
-#: 1, argued: Share of the top speed below which a joint sticks or turns, and a row says nothing of sliding.
+#: 1, argued: Share of the top speed below which a joint sticks or turns, and a row shows no sliding friction.
 STILL: Final = 0.02
 #: 1, argued: Ridge, share of a column's square: no coefficient moves by more than a millionth where rows tell it.
 RIDGE: Final = 1e-6
@@ -199,7 +199,7 @@ class HealthyJoint:
         )
 
     def needed(self, rows: SignatureRows) -> Floats:
-        """Torque (n,) behind the friction that the motion needs: inertia and what belongs to the angle."""
+        """Torque (n,) that the motion needs besides friction: that of inertia, and what depends on the angle."""
         inertia, _, _, angle = self.parts(rows)
         return np.asarray(inertia + angle)
 

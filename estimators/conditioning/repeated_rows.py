@@ -2,7 +2,7 @@
 
 A program that sends the newest state on a clock of its own, a little faster than the state's, sends one twice at times.
 All its values are exactly those of the row before, in the middle of a motion: a joint seems to stop for one row, which
-no torque explains. Behind it the motion goes on by one step, and not by two. Such rows are left out, and the rows
+no torque explains. After it the motion goes on by one step, and not by two. Such rows are left out, and the rows
 between two of them are one step of the state apart, and not one of the stamps.
 """
 
@@ -23,7 +23,7 @@ AROUND: Final = 8
 LONGER: Final = 1.5
 #: 1, argued: Repeats that show two clocks at least: one or two may be of any cause.
 FEWEST: Final = 3
-#: 1, argued: Share of the repeats, behind which the motion goes on by one step, from which they show two clocks.
+#: 1, argued: Share of the repeats, after which the motion goes on by one step, from which they show two clocks.
 MOST: Final = 0.8
 
 
@@ -40,7 +40,7 @@ def without_repeats(time: Floats, positions: Floats, others: Floats) -> tuple[Fl
         kept[begin + 1 : end + 1] = False
     begin, end = time[first], time[last]  # the first row of each repeat is as old as its stamp
     wider = np.diff(begin) / (begin[1:] - end[:-1])
-    wider = np.concatenate([wider[:1], wider, wider[-1:]])  # before, between and behind the repeats
+    wider = np.concatenate([wider[:1], wider, wider[-1:]])  # before, between and after the repeats
     part = np.searchsorted(first, np.arange(len(time)), side="left")  # repeats before each row
     sent, measured = np.concatenate([begin[:1], end])[part], np.concatenate([begin[:1], begin])[part]
     return measured + (time - sent) * wider[part], kept

@@ -163,7 +163,7 @@ def _observe(raw: Floats, first: int, g: Floats, former: RowFormer, signals: Flo
 
 @inline
 def _move_up(values: Floats, passed: int, count: int) -> None:
-    """Move rows of an array, so many behind the first `passed` ones, to its front."""
+    """Move rows of an array, so many after the first `passed` ones, to its front."""
     flat = as_vector(values)
     width = len(flat) // len(values)
     for i in range(count * width):
@@ -172,7 +172,7 @@ def _move_up(values: Floats, passed: int, count: int) -> None:
 
 @inline
 def _carry(passed: int, former: RowFormer) -> int:
-    """Move the instants behind the first `passed` ones to the front, with their rows; returns how many are known.
+    """Move the instants after the first `passed` ones to the front, with their rows; returns how many are known.
 
     Windows overlap: of the instants of the next one most are known already, and depend on the same raw rows.
     """

@@ -6,10 +6,10 @@ usual unrest s explain. With z_k = x[m+k], or, less the last step b, z_k = x[m+k
     |x[m] − z̃| > 8·MAD + 5·s,  or with b > 4·MAD + 24·s        z̃: median of z;  MAD: median of |z_k − z̃|
 
 The first sees small ones in noise, the second in fast motion. A jump that stays is no spike, two wild ones in a row
-are. s holds the peaks of |x[m−2] − 2x[m−1] + x[m]| where that is not zero (an encoder at rest says nothing). A channel
-of which too little is known is believed, a position up to the step of the coarsest encoder. What is wild is NaN from
-then on: rows that it would be in are dropped (row_kernels.py). In 1.45 million samples of real robots, by which the
-constants were set, one is wild, and it is −5e235.
+are. s holds the peaks of |x[m−2] − 2x[m−1] + x[m]| where that is not zero (an encoder at rest shows no noise). A
+channel of which too little is known is believed, a position up to the step of the coarsest encoder. What is wild is NaN
+from then on: rows that it would be in are dropped (row_kernels.py). In 1.45 million samples of real robots, by which
+the constants were set, one is wild, and it is −5e235.
 """
 
 from collections.abc import Sequence

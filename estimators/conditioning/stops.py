@@ -57,7 +57,7 @@ class Stops:
 
 @inline
 def follow(row: Floats, first: int, springs: Springs) -> None:
-    """Fill a row behind `first`. A bristle's own speed is that of one period, also across a gap."""
+    """Fill a row after `first`. A bristle's own speed is that of one period, also across a gap."""
     deflections, thresholds, q = springs.deflections, springs.thresholds, row[springs.position]
     if np.isfinite(q):
         if np.isfinite(springs.last):

@@ -1,14 +1,15 @@
-"""What a torque that is cut toward zero to whole steps did to θ: it is half a step too small, of either sign.
+"""Effect on θ of a torque that is truncated toward zero to whole steps: it is half a step too small on average.
 
-A cast to an integer takes off what is behind the point: Δ/2 on average, where a drive that rounds takes off nothing.
-Which of both a drive does nobody says, but what it would do is known once the step Δ is. With the column w of the
-narrowest dead zone (regressors.py), which is the sign of the torque but near zero:
+A cast to an integer drops the digits after the point: Δ/2 on average. A drive that rounds drops nothing on average.
+No data sheet says which of the two a drive does, but the effect is known once the step Δ is. With the column w of the
+narrowest dead zone (regressors.py), which is the sign of the torque except near zero:
 
     y = Φθ + a w,  a = 0 or −Δ/2     C = G⁻¹A_φw     Z = A_ww − A_wφ C     r = A_wy − A_wφ θ ~ N(a Z, V)
     P = 1/(1 + (1 − CUTS)/CUTS · exp(−(r a Z − a²Z²/2)/V))     Σ = P a² C Cᵀ
 
-P: probability of a cut. Where the torque passes zero at other speeds than the joint, rows tell (P is 0 or 1). Where
-torque and speed have one sign, w is the column of Coulomb friction, Z is zero, and P stays as it was. θ is not changed.
+P: probability of a cut. Where the torque passes zero at other instants than the speed, the rows show it (P is 0 or 1).
+Where torque and speed have one sign, w is the column of Coulomb friction, Z is zero, and P keeps its prior value. θ is
+not changed.
 """
 
 import math
@@ -20,8 +21,8 @@ from estimators.misfit.unmodelled_torque import UNSEEN, Floor
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 
-#: 1, argued: Share of drives with a coarse torque that cut it: most round. σ of what no row tells then holds half of
-#: what a cut does to it, so that a cut is two deviations.
+#: 1, argued: Share of drives with a coarse torque that cut it: most round. Where the rows do not show it, σ holds half
+#: of a cut's effect, so that a cut is two deviations.
 CUTS: Final = 0.25
 #: nats, derived: Log-likelihood ratio at most: beyond it P is 0 or 1 as far as a deviation is concerned.
 SURE: Final = 50.0
@@ -31,7 +32,7 @@ SURE: Final = 50.0
 def cut_torque(
     inverse: Floats, columns: Floats, scores: Floats, theta: Floats, variance: float, floor: Floor, half: float
 ) -> Floats:
-    """Covariance (p, p) that θ owes to such a cut.
+    """Return the covariance (p, p) of θ that such a cut causes.
 
     inverse: of the products of φ (p, p); columns: (p + 2,)² products of [φ w y]; scores: (p + 1,)², their covariance;
     theta: (p,) of least squares; variance: of a row's noise; half: half a step, in units of the coefficient of w.

@@ -1,4 +1,4 @@
-"""Long-run variance of correlated residuals: what a row weighs where its neighbours say nearly the same.
+"""Long-run variance of correlated residuals: the weight of a row whose neighbours contain nearly the same information.
 
     γ_k = Σ f r_t r_{t−k} / Σ f        S = γ_0 (1 + 2 Σ γ_k/γ_0), up to the first share below INDEPENDENT
 

@@ -1,16 +1,17 @@
-"""What an error of the position that nobody declared did to θ: an instrument shows it (Hausman's test).
+"""Effect on θ of an error of the position that is not configured: an instrumental variable shows it (Hausman's test).
 
 An encoder may be off between its lines, its disc may be loose, its cable may pick up noise. The second derivative of
-such an error is in the column of the inertia, and may be larger there than the joint's own acceleration; but it is not
-in the torque. So least squares find the inertia too small, and no residual shows it, as θ is fitted to just these
-columns. The error is quick and a motion is slow, so the same acceleration through a low-pass, z, has next to none of it
-(T = 50 ms twice, see HIGH_PASS of regressors.py). With z in place of the inertia's column a as an instrument:
+such an error is in the column of the inertia, and may be larger there than the joint's own acceleration; but it is
+not in the torque. So least squares find an inertia that is too small, and no residual shows it, as θ is fitted to
+these very columns. The error is quick and a motion is slow, so the same acceleration after a low-pass, z, contains
+almost none of it (T = 50 ms twice, see HIGH_PASS of regressors.py). With z in place of the inertia's column a as an
+instrument:
 
     β = G⁻¹ Σ φz,  its element of a: b     s = Σ z(y − φθ)     g: column of G⁻¹ that belongs to a
     θ_z − θ = g s/b, of variance  g gᵀ size · (Σ z² − βᵀ Σ φz)/b²    where the model is right: then θ is efficient
 
-size: variance of white noise that would leave θ as uncertain as it is. An error adds to the square of a, and takes
-nothing off it, so it only counts where it makes the inertia smaller. Of that, NOISE deviations are taken for noise.
+size: variance of white noise that would leave θ as uncertain as it is. An error makes the square of a larger,
+never smaller, so it only counts where it makes the inertia smaller. NOISE deviations of that are taken for noise.
 References: Durbin, Rev. Int. Stat. Inst. 22:23–32, 1954; Hausman, Econometrica 46:1251–1271, 1978.
 """
 

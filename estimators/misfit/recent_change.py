@@ -1,14 +1,14 @@
-"""What the last rows say that one parameter has changed by: σ holds it until θ follows, or an alarm does.
+"""Change of one parameter that the last rows show: σ contains it until θ follows, or an alarm comes.
 
 A value that changes gradually leaves the residual below what an alarm counts for many seconds, while θ, of a minute,
-hardly moves. The last two blocks tell long before. With their products B of [φ y], and θ and Σ from before them:
+hardly moves. The last two blocks show it long before. With their products B of [φ y], and θ and Σ from before them:
 
     s = B_φy − B_φφ θ     t_i² = s_i²/(v_i B_ii + (B Σ B)_ii)     δ_i = s_i/B_ii
     Σ_ii += δ_i²          where |t_i| > SHOWN, and i alone explains nearly as much as any, s_i²/B_ii
 
 v_i: variance of a score of column i over its information, as the residual is correlated. A change is in it, too, so it
-follows what it is no faster than the alarm's unit does. Each parameter is tried alone, since what the others are is
-known of all rows before. θ is not changed.
+follows its present value no faster than the alarm's unit does. Each parameter is tried alone, since all rows before
+tell the values of the others. θ is not changed.
 """
 
 from typing import Final
@@ -20,14 +20,14 @@ from estimators.numerics.jit import inline
 from estimators.numerics.symmetric import product
 from estimators.quantities import Floats
 
-#: 1, argued: Share of what the best explains from which another may be what has changed: in two seconds columns are
-#: much alike, and the change may be none of one parameter alone.
+#: 1, argued: A parameter that explains this share of what the best explains may be the changed one: in two seconds
+#: columns are much alike, and more than one parameter may have changed.
 NEARLY: Final = 0.8
 
 
 @inline
 def recent_change(recent: Floats, theta: Floats, covariance: Floats, variances: Floats) -> Floats:
-    """Variances (p,) that θ owes to a change of one parameter in the last rows; 0 where they show none.
+    """Return the variances (p,) of θ by a change of one parameter in the last rows; 0 where they show none.
 
     recent: (p + 1, p + 1) their products of [φ y]; theta: (p,) of least squares over the rows before; covariance:
     (p, p) its own; variances: (p,) v.

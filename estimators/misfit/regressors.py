@@ -22,12 +22,12 @@ explains nothing more. The columns need only what a row says of its joint, so ev
 Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
 Each change is multiplied by the mean of the two rows that it is between: Σ Φ̇ₜ(xₜ + xₜ₋₁)/2 is the sum with the central
 difference. With xₜ alone an error of the position, which is in Φₜ and in Φ̇ₜ, would be half a row of lag.
-During a start y stands for the predicted torque: by a θ that is not known yet a column would be another one than later,
+During a start y replaces the predicted torque: with a θ that is not known yet a column would differ from its later one,
 and those rows alone would tell it from the model's.
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
 joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
-from them (recursive/weights/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both
+from them (recursive/weights/reversals.py). Rows after a reversal, up to twice the NEAR stop, are summed in both
 places, which shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion
 one way tells of θ. Products with a slow acceleration show what an error of the position did (position_error.py).
 """
@@ -44,12 +44,12 @@ from estimators.rows import ROUNDING, WEIGHT
 from estimators.thresholds import SUCCESSIVE
 from jointwatch_numba.layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
-#: rad (m), argued: Lengths of the play operators that stand for friction with memory: from a bristle to a worn gear.
+#: rad (m), argued: Lengths of the play operators that model friction with memory: from a bristle to a worn gear.
 STOPS: Final = (0.001, 0.006, 0.04)
 #: 1, derived: Place in STOPS of the one that must have slipped again before a row counts as away from a reversal.
 NEAR: Final = 2
-#: 1, argued: Half widths of a dead zone that are tried, over the torque's rms: a narrower one moves θ by less than is
-#: asked of it, a wider one is no dead zone any more, and one between two of them is a combination of both.
+#: 1, argued: Half widths of a dead zone that are tried, over the torque's rms: a narrower one moves θ by less than its
+#: required accuracy, a wider one is no dead zone any more, and one between the two is a combination of both.
 WIDTHS: Final = (0.02, 0.1)
 #: s, argued: Time constant of the high-pass for an elastic drive: longer than a row's kernel, short against a motion.
 HIGH_PASS: Final = 0.05
@@ -85,14 +85,14 @@ class BlockSums(Layout, version=8):
 
     owners: Scratch[Annotated[Integers, "outputs"]]  # joint of each
     period: Scratch[float]  # ns between rows
-    inertia: Scratch[int]  # whose column a is, of the only joint; −1: there is none
+    inertia: Scratch[int]  # place of the inertia, whose column is a, of the only joint; −1: there is none
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
     torque: Scratch[bool]  # whether the outputs are torques or forces
     loads: Scratch[Annotated[Vector, "parameters"]]  # 1: what this parameter adds to the torque is a load
     row: Scratch[Annotated[Vector, "n"]]
     mean: Scratch[Annotated[Vector, "n"]]  # of it and the one before
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
-    special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any
+    special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, after one, clear of any
     before: Annotated[Matrix, "outputs", "parameters"]  # φ of the last row
     last: Annotated[Matrix, "outputs", "n"]  # row of each that was added
     stops: Annotated[Matrix, "joints", "stops"]  # deflections
@@ -102,7 +102,7 @@ class BlockSums(Layout, version=8):
     moment: Annotated[Vector, "1"]  # ns, of the last row
     theta: Annotated[Vector, "parameters"]  # by which a row's torque is predicted: that at the end of the last block
     level: Annotated[Vector, "outputs"]  # rms of y
-    starting: bool  # whether θ is not known yet: then y stands for the predicted torque
+    starting: bool  # whether θ is not known yet: then y replaces the predicted torque
     when: Annotated[Vector, "outputs"]  # ns, of the last row
     count: Annotated[Vector, "outputs"]  # rows of the block without a reversal
     turned_count: Annotated[Vector, "outputs"]  # with one

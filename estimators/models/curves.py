@@ -56,7 +56,7 @@ class Curves:
         return self if law == self.law else Curves(self._model, type(self._place.law).model_validate(law))
 
     def points(self, rows: Rows, values: Floats, taps: Floats) -> Floats:
-        """One point a row: (rows, 4), columns POINT in SI; NaN where the model or the estimate says nothing.
+        """One point a row: (rows, 4), columns POINT in SI; NaN where the model or the estimate gives no value.
 
         taps: of the kernel that smoothed the rows.
         """

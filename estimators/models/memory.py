@@ -1,4 +1,4 @@
-"""What a model's friction remembers: at which deflections its springs slip, each a channel behind the measured ones."""
+"""Memory of a model's friction: the deflections at which its springs slip, each a channel after the measured ones."""
 
 from estimators.models.base import Model
 from estimators.models.friction.base import FrictionSettings

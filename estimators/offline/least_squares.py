@@ -36,7 +36,7 @@ def weighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
 
 
 def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
-    """Solution weighted by the Ω of its own residual, after a few repeats."""
+    """Solution weighted by the Ω of its own residual, after a few iterations."""
     found = weighted(X, y, first)
     for _ in range(REPEATS - 1):
         found = solve(X, y, found.omega)
@@ -64,7 +64,7 @@ def solve(X: Floats, y: Floats, omega: Floats) -> Solution:
 def of_sums(K: Floats, c: Floats) -> tuple[Floats, float]:
     """θ (p,) of normal equations K θ = c, and the condition number of their rows, columns scaled to unit length.
 
-    It is infinite where the rows do not tell every direction: θ is zero there.
+    It is infinite where the rows do not determine every direction; then θ is zero.
     """
     length = np.sqrt(np.diag(K))
     length[~(length > 0.0)] = 1.0

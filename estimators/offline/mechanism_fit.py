@@ -33,7 +33,7 @@ from estimators.recursive.blocks import spread
 PASSES: Final = 4
 LEAST: Final = 1e-9  # of an arm, or of a slide's μ, that carries nothing
 WIDE: Final = 1e9  # m, of an arm that turns moments into no friction
-ZERO: Final = 1e-9  # of the largest load: a column below it says nothing
+ZERO: Final = 1e-9  # of the largest load: a column below it counts as zero
 IMITATED: Final = 0.999  # R² on all other columns
 KINDS: Final = ("radial", "axial", "bending", "viscous")
 TURNING: Final = ("m", "m", "1", "N·m·s/rad")  # units of the coefficients of a joint that turns
@@ -55,7 +55,7 @@ AS_THEY_ARE: Final = RowsOf(lambda values: values, lambda values: values)
 
 
 class MechanismFit(NamedTuple):
-    """What the torque says."""
+    """The result of a fit."""
 
     names: tuple[str, ...]  # of the friction coefficients, "radial thigh"
     friction: Floats  # (k,) ≥ 0, in the units of `units`; NaN without a column

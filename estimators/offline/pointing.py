@@ -1,4 +1,4 @@
-"""The pointing mechanism with and without clearance: three models of one recording, and the bee colony beside them.
+"""The pointing mechanism with and without clearance: three models of one recording, and the bee colony.
 
     ideal      τ = Y(g) π + friction with sign(ω₁)          the paper's "ideal" model, as far as it can be known
     control    τ = Y(g) π + friction with tanh(ω₁ R/v_m)    no clearance either, but the friction's true shape

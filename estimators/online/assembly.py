@@ -27,7 +27,7 @@ from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
-#: periods, argued: Motion periods that a start takes at least, so that its residual is that of whole periods.
+#: periods, argued: Least motion periods of a start, so that its residual is that of whole periods.
 LINEAR_PERIODS: Final = 2.0
 #: periods, tuned: The same where the start ends with a search for η, for which a motion must be whole: Case 2 (decision
 #: 006).
@@ -81,7 +81,7 @@ def linear(
 
 
 def rows_alike(taps: Floats, decimation: int) -> float:
-    """Number of rows that say the same, where a kernel gives one row for `decimation` samples."""
+    """Number of rows that contain the same information, where a kernel gives one row for `decimation` samples."""
     return max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))
 
 

@@ -105,7 +105,7 @@ class ChangeHandling:
             if parts.gradual is not None:
                 parts.gradual.alarmed(now, self.state.changed, anew)
             parts.fit.consider_anew(parts.learner)
-        # its cause may be a parameter that was never identifiable, which is no change
+        # its cause may be a parameter that has never been identifiable, which is no change
         unidentified = parts.nonlinear is None and (
             parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN
         )
@@ -119,7 +119,7 @@ class ChangeHandling:
             self.state.asking = False
         elif parts.nonlinear is None:
             parts.learner.discount_past()
-            # the residual is large now, rounding is a small part of it: with the old weights nothing would be learnt
+            # the residual is large now and rounding is a small part of it: with the old weights nothing would be learnt
             parts.fit.weigh_rounding(parts.learner, parts.log.state.time)
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)

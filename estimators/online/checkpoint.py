@@ -1,8 +1,8 @@
 """Checkpoints: the states of parts as plain values, and back into parts that were built the same way.
 
 A part has a `state`: a layout (all but its scratch) or a dataclass of numbers, words, arrays and tuples of
-them, with a VERSION. Nothing else of a part outlives a restart of the program. No object is ever constructed from a
-checkpoint: a value replaces one of its own kind, and an array is written where it lies.
+them, with a VERSION. Nothing else of a part is kept over a restart of the program. No object is ever constructed from
+a checkpoint: a value replaces one of the same kind, and an array is written in place.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ NUMBERS: Final = (bool, int, float)
 
 
 class Part(Protocol):
-    """Protocol of what has a state of its own."""
+    """Protocol of an object with a state."""
 
     @property
     def state(self) -> Any:
@@ -29,7 +29,7 @@ class Part(Protocol):
 
 
 class NotTheSameError(ValueError):
-    """A checkpoint does not belong into these parts."""
+    """A checkpoint does not fit these parts."""
 
 
 def keep(parts: Mapping[str, Part]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def keep(parts: Mapping[str, Part]) -> dict[str, Any]:
 def resume(parts: Mapping[str, Part], saved: Mapping[str, Any]) -> None:
     """Write a checkpoint into parts that were built with the same settings.
 
-    Raises NotTheSameError where it is of other parts; then some of these are already changed.
+    Raises NotTheSameError for a checkpoint of other parts; some of these may be changed by then.
     """
     _same(saved, parts, "parts")
     for name, part in parts.items():

@@ -39,16 +39,16 @@ from estimators.quantisation.shifted_quantiser import EncoderReading
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.reasons import Reason
 
-#: 1, argued: A kernel that is wider by less than this factor is not worth a new start.
+#: 1, argued: A kernel that is wider by less than this factor does not justify a new start.
 WORTH_A_START: Final = 1.05
 #: 1, tuned: The same where a search ends the start, for which every second counts; 18 bits at 1 kHz ask for 1.2
 #: (decision 014, point 5).
 SEARCHED: Final = 1.5
-KERNEL: Final = "kernel"  # of what is kept
+KERNEL: Final = "kernel"  # key of the kept state
 
 
 class UpdateWords(NamedTuple):
-    """What an update in normal mode says besides its numbers: two updates with equal words differ in numbers only."""
+    """The words of an update in normal mode: two updates with equal words differ in numbers only."""
 
     phase: Phase
     resting: bool
@@ -77,10 +77,10 @@ class JointEstimator:
             model, self.channels, period, settings.rest, settings.saturation, settings.conditioning
         )
         self._settings, self._executor, self._place = settings, executor, place
-        self._earlier_events: list[Event] = []  # by phases that were given up
+        self._earlier_events: list[Event] = []  # of phases that were discarded
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
         self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
-        self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
+        self._faults: tuple[Reason, ...] = ()  # in the sampling of channels
         self._friction = model.blocks[0]
         self._law: FrictionSettings | None = None  # whose settings were last asked for, …
         self._fixed: dict[str, Any] = {}  # … and these
@@ -88,7 +88,7 @@ class JointEstimator:
         self._begin(first=True)
 
     def _begin(self, first: bool = False) -> None:
-        """Begin with nothing known of the joint, with rows of the present conditioner."""
+        """Begin without any knowledge of the joint, with rows of the present conditioner."""
         settings, model, conditioner = self._settings, self._model, self.preprocessor.conditioner
         self.conditioner = conditioner
         row, taps = conditioner.row_period, conditioner.taps
@@ -127,7 +127,7 @@ class JointEstimator:
                 report=report,
                 intervals=Intervals(length=0),
             )
-        else:  # in the place of those before: kernels hold the rest
+        else:  # in the same arrays: compiled states refer to them
             self.state.learning, self.state.inspector, self.state.report = learning, inspector, report
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
@@ -175,7 +175,7 @@ class JointEstimator:
         return self._steps[channel].step if channel in self._steps else 0.0
 
     def _decide_look(self) -> None:
-        """Let the plausibility look be made, where the start has come so far."""
+        """Start the plausibility look where the start has come far enough."""
         phases = self.phases
         idle = phases.phase in (Phase.WAITING, Phase.FAULTED)
         self._look.decide(phases.parts.motion.seconds, idle, phases.state.restarts)
@@ -221,7 +221,7 @@ class JointEstimator:
             self._set_steps(channel, steps)
 
     def _set_steps(self, channel: int, steps: EncoderSteps) -> None:
-        """Tell the parts what the steps of an encoder do under the present kernel, or what those of the torque may."""
+        """Tell the parts the effect of an encoder's steps under the present kernel, or of the torque's."""
         if channel == self.preprocessor.state.effort:
             if len(self._model.outputs) == 1:
                 self.phases.parts.fit.set_torque_step(0.5 * steps.step)
@@ -249,7 +249,7 @@ class JointEstimator:
     def _take_unevenness(self, channel: int, uneven: UnevenTime) -> None:
         """Report a fault if a position is sampled too unevenly for the present kernel."""
         wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
-        if half_width(uneven.step, self.conditioner.period) > wide:  # else it does no harm
+        if half_width(uneven.step, self.conditioner.period) > wide:  # otherwise it has no effect
             self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
     def estimate(self, certain_resting: tuple[bool, bool] | None = None) -> Estimate:
@@ -261,7 +261,7 @@ class JointEstimator:
         estimate = self.phases.estimate(certain_resting)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         if early and (few := self.conditioner.few) is not None:
-            moves = not self.phases.parts.gate.resting  # then it is not motion that is waited for
+            moves = not self.phases.parts.gate.resting  # then the joint does not wait for motion
             others = tuple(one for one in estimate.reasons if not (moves and one.code == "waiting_for_motion"))
             estimate = estimate._replace(reasons=(few, *others))
         watch = self.preprocessor.channels
@@ -309,7 +309,7 @@ class JointEstimator:
 
     @property
     def needs_every_sample(self) -> bool:
-        """Whether something in Python needs the samples of every pass."""
+        """Whether a part in Python needs the samples of every pass."""
         look = self._look
         return (
             look.open
@@ -329,7 +329,7 @@ class JointEstimator:
         return self._look.reasons
 
     def friction(self) -> dict[str, Any]:
-        """Settings of the friction law in use that are not searched."""
+        """Settings of the friction law in use, without the searched ones."""
         law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
         if law is not self._law:  # called once a second; the law changes only after a search
@@ -337,7 +337,7 @@ class JointEstimator:
         return self._fixed
 
     def keep(self) -> dict[str, Any] | None:
-        """State for another start of the program; None while nothing is settled, or a mistake was found."""
+        """State that a restart of the program keeps; None before normal mode, or where a mistake was found."""
         state = self.phases.keep() if self._look.settled else None
         return None if state is None else state | {KERNEL: {"half_width": self.conditioner.half_width}}
 

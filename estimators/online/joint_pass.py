@@ -54,7 +54,7 @@ class EstimatorState(Layout):
     stop: int = DONE  # why the last pass stopped
     late: bool = False  # whether the core is behind: of several intervals that samples begin, only the last counts
     followed: bool = False  # whether Python reads the samples along, and has to have them up to each update
-    more: bool = False  # whether readings, samples or rows still wait behind the stop
+    more: bool = False  # whether readings, samples or rows still wait after the stop
     certain: bool = False  # whether all values of the estimate whose figures were just written are certain
     resting: bool = False  # whether the joint rested then
 

@@ -2,8 +2,9 @@
 
     rows that wait → prepared (columns of η in force, weights) → gate, learner, judgement → sums of the fit → history
 
-Learning runs until Python must decide, and then continues with the next row. What Python has put in force (η, weights,
-limits of standstill) holds for all rows that still wait. Results do not depend on how the rows are cut into batches.
+Learning runs until Python must decide, and then continues with the next row. The values that Python puts in force (η,
+weights, limits of standstill) hold for all rows that still wait. Results do not depend on how the rows are cut into
+batches.
 """
 
 from typing import TYPE_CHECKING, Annotated, Final
@@ -74,7 +75,7 @@ class Learning(Layout):
 
 
 class RowLearner:
-    """Transfers what holds between the parts of an estimator in Python and the compiled state of learning."""
+    """Transfers settings and progress between an estimator's parts in Python and the compiled state of learning."""
 
     def __init__(self, parts: "Parts", formed: FormedRows, motion_range: MotionRange) -> None:
         """formed: where rows are stored; motion_range: the state of a Standstill, or an empty one."""
@@ -101,7 +102,7 @@ class RowLearner:
         )
 
     def put_in_force(self, phase: Phase, due: int | None) -> None:
-        """Write into the state what is in force from the next row on.
+        """Write into the state the settings that are in force from the next row on.
 
         due: number of the row from which a review is due; None: every block ends with a review.
         """

@@ -92,10 +92,10 @@ class Parts:
         )
 
     def _covered(self, wanted: NDArray[np.bool_]) -> bool:
-        """Whether what was known before an alarm is known again, or the prediction of a linear model for long enough.
+        """Whether earlier values are known again after an alarm, or a linear model has predicted well for long enough.
 
-        A push of a second, too, is explained by some θ along which the motion tells little: less than TRUSTED does not
-        tell that from a change.
+        A push of a second can be explained by a θ along directions of which the motion shows little: less time than
+        TRUSTED does not distinguish it from a change.
         """
         if bool((self.validity.sure >= wanted).all()):
             return True

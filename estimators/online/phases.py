@@ -97,7 +97,7 @@ class Phases:
         self.put_in_force()
 
     def put_in_force(self) -> None:
-        """Tell the pass and the report what is in force from the next row on."""
+        """Tell the pass and the report the settings that are in force from the next row on."""
         if self.learner is not None:
             self.learner.put_in_force(self.state.phase, self.due())
         self.report.put_in_force(self.state.phase)
@@ -125,7 +125,7 @@ class Phases:
         return None if due is None else min(due, parts.fit.due)
 
     def review(self) -> None:
-        """Review at the end of a block: judge what is known, decide what follows, and carry that out."""
+        """Review at the end of a block: judge the values, decide what follows, and carry that out."""
         parts, resting = self.parts, self.parts.gate.resting
         self._collect_refits()
         if self.phase in report.IDLE:

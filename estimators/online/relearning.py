@@ -29,7 +29,7 @@ from estimators.window.score_test import Score
 
 
 class ExaminedWindow(NamedTuple):
-    """The evidence of a window, and the score test behind it."""
+    """The evidence of a window, and the score test of it."""
 
     evidence: Evidence
     score: Score
@@ -42,13 +42,13 @@ class Windows:
         self._learner, self._history, self._eta, self._lookback = learner, history, eta, lookback
 
     def before(self, which: Before) -> Prior:
-        """Return what is taken as known of θ when a window is examined."""
+        """Return the prior of θ with which a window is examined."""
         if which is Before.CHANGE:
             return self._lookback.before
         return self._lookback.around if which is Before.NOW else self._lookback.nothing
 
     def examine(self, request: WindowRequest, moment: Moment) -> ExaminedWindow:
-        """Compute what a requested window says."""
+        """Compute the evidence of a requested window."""
         lookback, eta, before = self._lookback, self._eta, self.before(request.before)
         first = self._placed(request, before) if request.place else request.first
         score = lookback.explain(first, before)

@@ -2,7 +2,7 @@
 
     q̈ + e_j in a row: X + Σ_j e_j X_j,  X_j = ∂X/∂q̈_j        N = Σ rows, j  var(e_j) X_jᵀ W X_j        θ ← θ + P N θ
 
-14 bits at 1 kHz are 0.13 rad/s² behind both low-passes, 7 % of the inertia in a motion of 0.5 rad/s² rms. Friction,
+14 bits at 1 kHz are 0.13 rad/s² after both low-passes, 7 % of the inertia in a motion of 0.5 rad/s² rms. Friction,
 whose memory is short, would then follow the error of the links within each period. So the estimator is bias-compensated
 least squares, as for single joints (decision 018). A step Δ is white noise of variance Δ²/12 a sample while the joint
 moves on. Speeds have a hundredth of that noise; it is neglected.
@@ -29,7 +29,7 @@ class Encoders:
     """Steps of the encoders of n joints, found in their readings, and what they do to rows."""
 
     def __init__(self, model: WholeRobot, low_passes: tuple[float, ...], period: float) -> None:
-        """low_passes: Hz, one behind the other; period: s between rows."""
+        """low_passes: Hz, one after the other; period: s between rows."""
         n = model.tree.size()
         self._model = model
         self._steps = [EncoderSteps() for _ in range(n)]
@@ -110,7 +110,7 @@ class Encoders:
 
     @property
     def speeds(self) -> Floats:
-        """Largest speed that the steps imitate behind the first low-pass, (n,)."""
+        """Largest speed that the steps imitate after the first low-pass, (n,)."""
         return self._fastest * self._sines
 
     @property
@@ -124,5 +124,5 @@ class Encoders:
 
 
 def shares(r: Floats) -> Floats:
-    """Share of each SPARSE rows that taught: (rows / SPARSE, n); r: (rows, n), 0 where a row says nothing."""
+    """Share of each SPARSE rows that taught: (rows / SPARSE, n); r: (rows, n), 0 where a row is not used."""
     return np.asarray((r != 0.0).reshape(-1, SPARSE, r.shape[1]).mean(axis=1))

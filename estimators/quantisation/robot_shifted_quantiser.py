@@ -33,7 +33,7 @@ class RobotShiftedQuantiser:
     def __init__(
         self, joints: int, parameters: int, low_passes: tuple[float, float], period: float, stride: int = 1
     ) -> None:
-        """low_passes: Hz, one behind the other; period: s between samples; stride: samples from a row to the next."""
+        """low_passes: Hz, one after the other; period: s between samples; stride: samples from a row to the next."""
         quick, slow = low_passes
         self._omegas, self._period, self._stride = (2.0 * np.pi * quick, 2.0 * np.pi * slow), period, stride
         self._state = np.full((2 * STATES, joints, PLACES), np.nan)
@@ -74,7 +74,7 @@ class RobotShiftedQuantiser:
     ) -> None:
         """Follow a block that the learner has just learnt, before its noise N (p, p) is taken off.
 
-        X: (rows, n, q); e: (rows, PLACES, n); weights: (rows, n), 0 where a row says nothing; slopes: of Encoders.
+        X: (rows, n, q); e: (rows, PLACES, n); weights: (rows, n), 0 where a row is not used; slopes: of Encoders.
         """
         p, d = len(noise), self._moved * learner.fade
         theta, looks = learner.theta[:p], (len(slopes), SPARSE, PLACES, -1)

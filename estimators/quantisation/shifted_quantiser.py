@@ -95,7 +95,7 @@ class ShiftedQuantiser:
         _keep(rows.time, phi, rows.speed, rows.motion, slow, reversal, self.state)
 
     def read(self) -> None:
-        """Sum the rows behind which the motion is known already."""
+        """Sum the rows after which the motion is known already."""
         if self.reading is not None:
             _read(self.state)
 
@@ -187,7 +187,7 @@ def _drop(reach: int, state: QuantiserState) -> int:
 
 @kernel((QuantiserState,))
 def _read(state: QuantiserState) -> None:
-    """Sum the rows behind which others follow, or a rest; then make room."""
+    """Sum the rows after which others follow, or a rest; then make room."""
     times, count, period, reach = state.times, state.count, state.between, state.kernels.shape[1] // 2 + 1
     first = 0
     while first < count:

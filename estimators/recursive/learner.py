@@ -1,4 +1,4 @@
-"""What a joint's estimator has learnt: θ and P row by row, and how much wider its covariance is than P says.
+"""Learns θ and P of a joint row by row, with a covariance that is wider than P by what else is known.
 
     Σ = v · share · H S C Sᵀ H + unexcited + misfit          S = U √D, P = S Sᵀ, H = diag(deviation_factor)
 
@@ -6,7 +6,7 @@ v: recent residual variance; share: Σw²/Σw of the rows' weights; deviation_fa
 unexcited: covariance of directions that no motion has excited yet; C, misfit: what the rows since have shown of the
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
 and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not distinguish is a direction.
-Beside Σ: unmodelled and seen, what torques of the angle that the model lacks may have done to θ
+In addition to Σ: unmodelled and seen, what torques of the angle that the model lacks may have done to θ
 (misfit/unmodelled_torque.py); searched: the variance of θ because η is uncertain, which stays while P becomes small.
 """
 

@@ -2,7 +2,7 @@
 
 A search (estimators/search) knows a box and a function of a point. On a table (eta_grid.py) a value costs about as
 much as the search's own book-keeping; without one the law is called on the window's nodes or samples. Every visit is
-written down, since the best point alone says nothing of the other valleys.
+written down, since the best point alone does not show the other valleys.
 """
 
 from typing import Any, Final, NamedTuple
@@ -201,7 +201,7 @@ def _visited(p: _Packed, s: Floats, value: float) -> float:
 
 @inline
 def _scratch(p: _Packed) -> _Scratch:
-    """What a value is computed in, behind the visits: nothing is allocated."""
+    """What a value is computed in, after the visits: nothing is allocated."""
     n, m = len(p.signed), len(p.moving)
     a = p.head.room * (1 + p.head.etas)
     b = a + n * n

@@ -1,4 +1,4 @@
-"""A refit: one that is under way, one that has ended, and what it says of a joint; plain data."""
+"""A refit: one that is under way, one that has ended, and its result; plain data."""
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class SearchReport:
 
 @dataclass(frozen=True, slots=True)
 class RefitOutcome:
-    """What a window says of a joint."""
+    """The result of a refit on a window."""
 
     theta: Floats  # (parameters,)
     eta: Floats  # (nonlinear,)
@@ -54,7 +54,7 @@ class Pending(NamedTuple):
 
     future: "Future[RefitOutcome]"
     purpose: str  # start, change, confirmation, drift
-    first: int  # numbers of the window's first row, and behind its last
+    first: int  # numbers of the window's first row, and after its last
     last: int
     epoch: int
     text: str  # the window in words

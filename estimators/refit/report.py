@@ -19,12 +19,12 @@ EDGE: Final = 1e-9
 
 
 class Refit(NamedTuple):
-    """What a window says of a joint."""
+    """The result of a refit on a window."""
 
     names: tuple[str, ...]  # of θ, then of η
     theta: Floats  # fixed, then moving coefficients
     eta: Floats
-    covariance: Floats  # (names, names); infinite on the diagonal where the window says nothing
+    covariance: Floats  # (names, names); infinite on the diagonal where the window has no information
     condition: float  # of J with columns of length one
     residual: float  # rms of y − Φθ, whitened
     rows: int

@@ -1,4 +1,4 @@
-"""The row at which a change of θ most likely came: the alarm's own guess is off by a few, and those tell most.
+"""The row at which θ has most likely changed: the alarm's own guess is off by a few rows, which matter most.
 
 A change shows at once or late, depending on where in the motion it falls; an older row left in a window looks like
 another η, and a row of after left out may be the only one near standstill. With r = y − φθ₀ the errors of the θ₀ of

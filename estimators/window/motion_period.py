@@ -13,7 +13,7 @@ SIMILAR: Final = 0.7
 def motion_period(y: Floats) -> int:
     """Rows in one period of a signal (rows,), 0 when it has none within two thirds of it.
 
-    The first maximum above 0.7 of the autocorrelation behind its first zero crossing.
+    The first maximum above 0.7 of the autocorrelation after its first zero crossing.
     """
     step = max(1, len(y) // 2048)
     x = y[: len(y) // step * step].reshape(-1, step).mean(axis=1)

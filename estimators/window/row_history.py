@@ -64,7 +64,7 @@ class RowHistory:
         self.store.filled = 0
 
     def make_room(self, like: RowStore) -> None:
-        """A pass wants to write as many rows as there are in another store behind those that are there."""
+        """A pass wants to write as many rows as there are in another store after those that are there."""
         if self._rows is None:
             self._allocate(like.part(0, 0))
             return

@@ -1,4 +1,4 @@
-"""What one look at a window says about θ and η.
+"""Score test of a window: its information about θ and η.
 
 With η frozen, y = Φθ + e is explained by least squares; the tangents T_k = ∂(Φθ)/∂s_k (models/nonlinear_block.py) tell
 whether another η would explain more: the first Gauss–Newton step δs of [Φ T] and its standard deviation.

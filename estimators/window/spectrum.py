@@ -1,4 +1,4 @@
-"""How well a window tells the parameters apart: singular values of its columns, whitened and each of length one.
+"""How well a window distinguishes the parameters: singular values of its columns, whitened and each of length one.
 
 With C = diag(gram)^-½ gram diag(gram)^-½ = V diag(σ²) Vᵀ the σ are those of the scaled regressor [Φ T]; σ₁/σₚ is its
 condition number, the last column of V the direction that the rows tell least about. From products they are good down to

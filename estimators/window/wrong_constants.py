@@ -94,7 +94,7 @@ def suspected(
 def suspects(
     constants: Sequence[Constant], design: Floats, residual: Floats, usable: Floats, noise: float
 ) -> list[Suspect]:
-    """The constants whose error explains the residual, the best first; rivals that explain it nearly as well behind it.
+    """The constants whose error explains the residual, the best first; rivals that explain it nearly as well after it.
 
     design: (equations, columns) whitened [Φ T]; residual: (equations,) whitened; usable: (rows, outputs) weights, zero
     where an output is masked; noise: variance of an equation, times the number of equations that say the same.

@@ -1,6 +1,6 @@
 """`jointwatch compile`: compile every kernel now and keep it on disk, as many at a time as there are cores.
 
-Nobody needs to call it: a first start compiles what it needs, see daq/processes/kernels.py.
+It is not required: a first start compiles what it needs, see daq/processes/kernels.py.
 """
 
 import argparse

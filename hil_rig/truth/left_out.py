@@ -82,7 +82,7 @@ def balancer(seed: int) -> Trial:
 
 
 def dead_zone(seed: int) -> Trial:
-    """A torque sensor that says nothing below 3 % of the torque's rms, and as much less above."""
+    """A torque sensor that reads zero below 3 % of the torque's rms, and that much less above."""
 
     def extra(_rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
         def torque(_motion: GivenMotion, torque: Floats) -> Floats:

@@ -15,7 +15,7 @@ SHAPES: Final = ("trapezoid", "smooth")
 
 
 class Move(NamedTuple):
-    """One move, and the rest behind it."""
+    """One move, and the rest after it."""
 
     way: float  # rad
     seconds: float

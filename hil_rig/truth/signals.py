@@ -55,7 +55,7 @@ def lost(seed: int) -> Change:
 
 
 def held(every: int, *columns: int) -> Change:
-    """Channels that are new in every n-th frame only, as behind a slow bus."""
+    """Channels that are new in every n-th frame only, as on a slow bus."""
 
     def change(values: Floats) -> Floats:
         found = values.copy()

@@ -211,7 +211,7 @@ def too_few(successes: int, draws: int, share: float) -> bool:
 
 
 def slack(deviation: float, trials: int) -> float:
-    """Error that a mean over so many trials may have; 0 where one trial says nothing of it."""
+    """Error that a mean over so many trials may have; 0 where there is one trial only."""
     return float(stdtrit(trials - 1, 0.975)) * deviation if math.isfinite(deviation) else 0.0
 
 

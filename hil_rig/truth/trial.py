@@ -93,7 +93,7 @@ class Observer:
 
     def look(self, now: float, events: list[str]) -> None:
         """Look at the estimate; now: s; events: the kinds of those since the last look."""
-        trial, estimator = self._trial, self._line.estimator  # behind a fault of its signals it is another one
+        trial, estimator = self._trial, self._line.estimator  # after a fault of its signals it is another one
         if not estimator.phases.parts.gate.resting:
             self._began = min(self._began, now)
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)

@@ -59,7 +59,7 @@ class PackedWire(Wire, Protocol):
     """A wire that takes a whole sample's frames in one call, as rows of bytes that only differ in their data."""
 
     def template(self, message: Message) -> tuple[bytes, int]:
-        """A frame of this message as it stands on the wire, and where its fields begin; the counter is behind them."""
+        """A frame of this message as it stands on the wire, and where its fields begin; the counter is after them."""
 
     def send_packed(self, samples: NDArray[np.uint8], ends: Sequence[int]) -> None:
         """Hand over the frames of some samples, (samples, bytes); ends: of the frames within a sample."""

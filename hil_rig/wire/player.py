@@ -49,7 +49,7 @@ class Player:
             time.sleep(LONGEST)
 
     def _last_sample(self) -> None:
-        """Play one more sample when the wires have room: a reader can count a loss only at a frame behind it."""
+        """Play one more sample when the wires have room: a reader can count a loss only at a frame after it."""
         if self._has_room():
             self.samples += self._queue.send(1)
             self._has_room()

@@ -68,7 +68,7 @@ class Pty:
         """A serial device that only sends does not listen."""
 
     def forget(self) -> None:
-        """Nobody is there any more: what was meant for them is lost, and no later reader shall find it."""
+        """Discard the bytes of a reader that has gone, so that no later reader finds them."""
         self.refused += sum(frames for _, frames in self._backlog)
         self._backlog.clear()
         self._waiting = 0
@@ -85,7 +85,7 @@ class Pty:
         self.push()
 
     def queue(self, piece: bytes, frames: int) -> None:
-        """Put a piece that ends so many frames behind what waits."""
+        """Put a piece that ends so many frames after what waits."""
         self._backlog.append((piece, frames))
         self._waiting += len(piece)
 

@@ -114,7 +114,7 @@ class ServoBank:
         ]
 
     def _fast_answer(self, first: int, length: int, idents: bytes) -> list[bytes]:
-        """The one answer to a fast read; it breaks off before a servo that is not there: those behind wait for it."""
+        """The one answer to a fast read; it breaks off before a servo that is not there: those after it wait for it."""
         parts = [(one, bytes(self.registers.get(one, bytes(256))[first : first + length])) for one in idents]
         there = next((at for at, one in enumerate(idents) if one not in self.registers), len(idents))
         return [fast_status(parts)[: 8 + there * (4 + length)]] if there else []

@@ -105,7 +105,7 @@ def outlet(tmp_path: Path, program_server: str) -> Iterator[OutletProcess]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, program_server: str) -> Iterator[OutletProcess]:
-    """One that nobody publishes to, for everything that leaves no trace in it."""
+    """One without a publisher, for everything that leaves no trace in it."""
     process = start_outlet(program_server, tmp_path_factory.mktemp("shared"))
     yield process
     assert process.stop() == 0

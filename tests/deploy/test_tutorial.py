@@ -1,7 +1,7 @@
 """The tutorial does what it says: its files are written, its commands run, and what it shows is what is printed.
 
 A comment in front of a block of docs/tutorial.md says what to do with it: `<!-- file NAME -->` writes it,
-`<!-- run -->` runs it, `<!-- keep -->` leaves it running, `<!-- again -->` runs it until the block of text behind it
+`<!-- run -->` runs it, `<!-- keep -->` leaves it running, `<!-- again -->` runs it until the block of text after it
 is seen. `slow` in front of these words leaves a block to `make test-slow`. What is shown is written anew by
 `python tests/support/tutorial_page.py`.
 """

@@ -25,6 +25,7 @@ def statuses(live: Live) -> set[str]:
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("short_start")
 def test_a_joint_is_commissioned_while_it_runs() -> None:
     with Live(["rigid", "--joints", "2", "--wire", "slcan"]) as live:
         live.hold_rig(True)  # no start may end before it is asked for too early

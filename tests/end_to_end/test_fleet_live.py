@@ -22,6 +22,7 @@ JOINTS = {"arm1": ("joint1",), "arm2": ("joint1", "joint2"), "arm3": ("joint1",)
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize("names", [("arm1",), pytest.param(tuple(RIGS), marks=pytest.mark.slow)])
 def test_services_and_a_collector(
     names: tuple[str, ...], tmp_path: Path, start_program: Callable[..., Any], capsys: pytest.CaptureFixture[str]

@@ -35,6 +35,7 @@ def the_truth_comes_out(live: Live) -> None:
             assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), (joint, name)
 
 
+@pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize(
     ("wire", "needs"),
     [

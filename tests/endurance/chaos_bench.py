@@ -48,7 +48,7 @@ class Bench:
         return found
 
     def metric(self, line: str) -> float:
-        """Its value, NaN where there is none or nobody answers."""
+        """Its value, NaN where there is none, or no answer."""
         with contextlib.suppress(OSError):
             text = urllib.request.urlopen(f"{self.live.page}/metrics", timeout=2).read().decode()
             found = re.findall(rf"^jointwatch_{line} (\S+)$", text, re.MULTILINE)

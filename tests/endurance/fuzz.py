@@ -1,4 +1,4 @@
-"""`python tests/endurance/fuzz.py`: configurations and files that nobody would write, and not one traceback from them.
+"""`python tests/endurance/fuzz.py`: unlikely configurations and files, and not one traceback from them.
 
 Every input is a good one with some of its bytes, values or lines changed, by a generator with a seed: a failure is
 repeated by the number that is printed with it (`--first NUMBER --files 1`). What is refused is refused with one of our
@@ -50,7 +50,7 @@ class TooLongError(Exception):
 
 def main() -> int:
     """Run it; the exit code is 1 where there was a fault."""
-    parser = argparse.ArgumentParser(description="configurations and files that nobody would write")
+    parser = argparse.ArgumentParser(description="unlikely configurations and files")
     parser.add_argument("--configurations", type=int, default=500, metavar="N")
     parser.add_argument("--files", type=int, default=20_000, metavar="N")
     parser.add_argument(

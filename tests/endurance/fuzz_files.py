@@ -183,7 +183,7 @@ class Files:
         # with a checksum that fits: past it only a writer's own mistake gets
         file.write_bytes(seal(data) if suffix == ".checkpoint" else data)
         file.chmod(0o600)
-        os.utime(file, (1e9, 1e9))  # nobody is writing it: no reader waits for its end
+        os.utime(file, (1e9, 1e9))  # it is not being written: no reader waits for its end
         if suffix == ".mcap":
             return self._recording(file, deep)
         if suffix == ".dbc":

@@ -99,7 +99,7 @@ def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]
 
 def test_nothing_is_played_before_somebody_listens_and_time_goes_on_when_they_leave(rig: Callable[..., Rig]) -> None:
     one = rig("rigid")
-    time.sleep(0.5)  # nobody listens: what it would play meanwhile would be counted
+    time.sleep(0.5)  # there is no listener: what it would play meanwhile would be counted
     with one.reader() as port:
         assert read_until(port, 50) >= 50
     time.sleep(2.0)  # of which 0.2 s must be played unheard

@@ -26,7 +26,7 @@ WEAK = {"link_cyclic_sin": 0.12, "link_cyclic_cos": 0.07, "stiffness_cubic": 0.0
 
 @cache
 def samples(seconds: float = SECONDS, **changes: Any) -> tuple[dict[str, Any], dict[str, Floats], dict[str, float]]:
-    """The rig's elastic joint: its model as a configuration has it, channels by role, truth. Nobody changes them."""
+    """The rig's elastic joint: its model as a configuration has it, channels by role, truth. No test changes them."""
     plant = Rig.model_validate({"identify": "elastic", **changes}).build(1, 1, [])
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(round(seconds * 1000))
@@ -129,7 +129,7 @@ def test_what_is_lost_or_wild_changes_no_parameter_by_half_a_per_cent(loss: str)
     ],
 )
 def test_a_wild_encoder_sample_in_the_start_is_as_if_it_were_missing(role: str, at: int, wrong: float) -> None:
-    """Without `wrap`: nobody says that it should be unwrapped."""
+    """Without `wrap`: it is not declared that it should be unwrapped."""
     model, values, _ = samples()
     wild = values | {role: values[role].copy()}
     wild[role][at] += wrong

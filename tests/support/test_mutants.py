@@ -335,7 +335,7 @@ def test_a_test_that_changed_is_looked_at_again_and_others_are_not(worker: Worke
 
 
 def test_a_test_that_waits_for_a_processor_takes_as_long_as_on_a_quiet_machine(worker: Worker, tmp_path: Path) -> None:
-    """It works beside three others that want the same processor, until it has waited for half a second."""
+    """It works while three others want the same processor, until it has waited for half a second."""
     (worker.tree / "tests/test_busy.py").write_text(textwrap.dedent(BUSY))
     seen = observed(worker, ["tests/test_busy.py"], ["daq/box.py"], False, tmp_path)
     worked, waited = json.loads((worker.tree / "busy.json").read_text())

@@ -72,7 +72,7 @@ def load(frames: Frames, seconds: float, bitrate: int, data_bitrate: int | None 
     """The share of time in which the bus is busy: without stuff bits, and with the most possible stuff bits.
 
     Classic frames: Davis, Burns et al. 2007. Where a frame is longer than eight bytes, all are taken for CAN FD
-    (ISO 11898-1:2015) with the rate switched to data_bitrate behind the arbitration; without one, all at bitrate: more
+    (ISO 11898-1:2015) with the rate switched to data_bitrate after the arbitration; without one, all at bitrate: more
     than it is. seconds: that were listened to; bitrates: bit/s.
     """
     extended = (frames.ids & np.uint32(EXTENDED)) != 0

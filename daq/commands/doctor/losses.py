@@ -32,7 +32,7 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
     "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
     "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
     "non_finite": ("floats that are no number", "byte order and start bit"),
-    # of the running service, behind its drivers
+    # of the running service, after its drivers
     "readings_lost_total": ("readings that the core was too slow to take", "a free processor, or [processes] priority"),
     "late": (
         "values that came after their sample had left",

@@ -67,6 +67,6 @@ def _report(collector: Collector) -> None:
         text += f", {sum(collector.clocks.values())} of robots whose clocks are off"
     log.info("%s", text)
     if late:
-        states = dict.fromkeys(connections.connected, "connected, says nothing") | connections.refused
+        states = dict.fromkeys(connections.connected, "connected, sends nothing") | connections.refused
         words = [f"{name} ({states.get(name, 'not connected')})" for name in late[:NAMED]]
         log.info("not heard: %s%s", ", ".join(words), f" and {len(late) - NAMED} more" if len(late) > NAMED else "")

@@ -285,7 +285,7 @@ def _unseen(found: RobotIdentification) -> Iterator[str]:
     lacking = seconds_lacking(rows)
     if lacking > 0.0:
         yield (
-            f"{lacking:.2g} s more would leave out motions that differ from those beside them: what is said of rows "
+            f"{lacking:.2g} s more would leave out motions that differ from their neighbours: what is said of rows "
             "not learnt from, and how far off predictions are, holds for this one motion"
         )
 

@@ -36,7 +36,7 @@ main { max-width: 36rem; margin: 20vh auto; padding: 0 1rem; }
 progress { display: block; width: 100%; margin-bottom: 0.5rem; }
 """
 SCRIPT: Final = "/waiting.js"
-# the page asks anew each second, also while nobody answers, and loads itself again where the service does
+# the page asks again each second, also while there is no answer, and reloads itself when the service answers
 CODE: Final = """\
 setInterval(async () => {
   try {
@@ -124,7 +124,7 @@ def _serve(address: str, told: int, begun: int) -> int:
     class NotThereYet(BaseHTTPRequestHandler):
         """Answers every request: the service is not there yet."""
 
-        timeout = 10.0  # s of a client that says nothing
+        timeout = 10.0  # s without data from a client
 
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]

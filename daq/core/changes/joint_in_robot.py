@@ -2,7 +2,7 @@
 
     friction_slow, friction_fast   friction torque at two speeds, compared as a parameter of the joint is (drift.py)
     torque_offset                  another zero of its torque, where a finding reports it
-    torque_constant, encoder_slip, spring   what a finding says and the robot holds beside its model
+    torque_constant, encoder_slip, spring   what a finding says and the robot applies in addition to its model
 
 The reference of a friction is the robot's baseline, or without one the values of the robot's own start. That of the
 others is what was so before the finding. A payload, the tool, a tilted base and links that do not fit are no changes of
@@ -27,7 +27,7 @@ from estimators.quantities import Floats
 
 FRICTION: Final = ("friction_slow", "friction_fast")
 OFFSET: Final = "torque_offset"
-#: 1, derived: What holds beside the model: its value before, the factor that makes its unit, and that unit of the
+#: 1, derived: What is applied in addition to the model: its value before, the factor to its unit, and that unit of the
 #: joint's own. A torque constant is stated in per cent, a slip as an angle, a spring by its stiffness.
 HELD: Final = {
     "torque_constant": (100.0, 100.0, "%"),
@@ -197,7 +197,7 @@ class JointInRobot:
         )  # fmt: skip
 
     def _follow_held(self, now: JointNow) -> list[Message]:
-        """Record what holds beside the model, until it is gone from a robot whose values can be trusted."""
+        """Record what is applied besides the model, until it is gone from a robot whose values can be trusted."""
         messages: list[Message] = []
         standing = self._records.standing(HELD)
         for cause, (before, scale, unit) in HELD.items():

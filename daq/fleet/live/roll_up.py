@@ -108,7 +108,7 @@ class RollUp:
 
 
 def encoded(rows: Any) -> Any:
-    """A table whose texts are kept as dictionaries, so that another reader gets them as such."""
+    """A table whose texts are kept as dictionaries, so that other readers get dictionaries, too."""
     import pyarrow
 
     for name in (*BY.split(", ")[:-1], "status"):

@@ -90,7 +90,7 @@ function changeOf(joint) {
   const since = joint.open.length ? Math.min(...joint.open.map((one) => one.since)) : null;
   const size = Math.abs(worst.change) || 0;
   if (joint.drift.cause) return { short: "torque scale", rounded: "torque scale", size, line: joint.drift.cause, todo: worst.todo ?? "", since };
-  // what the history tells of wear is a sentence of its own
+  // wear found in the history is a separate sentence
   const texts = found.map((one) => (one.name === WEAR && one.cause ? one.cause : `${readable(one.name)} ${format.drift(one)}`));
   const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
   const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
@@ -185,7 +185,7 @@ export function connectionWords(state, lastUpdate, joints) {
   if (state === "waiting") return { state, text: "Connected · no updates yet" };
   if (state === "stale") return { state, text: `No data since ${format.clock(lastUpdate)}` };
   const down = joints.length > 0 && joints.every(({ reasons }) => reasons.some(({ code }) => CORE.includes(code)));
-  if (down) return { state: "quiet", text: "Service up, its core says nothing" };
+  if (down) return { state: "quiet", text: "Service up, its core sends nothing" };
   const count = joints.filter((joint) => joint.silent).length;
   if (!count) return { state, text: "Live" };
   return { state: "quiet", text: count < joints.length ? `Live, ${count} of ${joints.length} silent` : "Service up, no data from the robot" };

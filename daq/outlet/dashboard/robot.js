@@ -92,7 +92,7 @@ class Joint {
     return percent?.[name] === undefined ? null : { change: percent[name] / 100, z: z[name], beyond: drifted.includes(name) };
   }
 
-  // records that nobody has acknowledged
+  // records that are not acknowledged
   get open() { return this.changes.filter(({ acknowledged }) => !acknowledged); }
 
   get valid() { return this.state.health?.status === "valid"; }

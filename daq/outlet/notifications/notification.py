@@ -25,7 +25,7 @@ class Notification(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Name of the change: equal whoever tells of it and however often."""
+        """Name of the change: the same for every sender and every repetition."""
         return f"{self.robot}/{self.joint}/{self.record['parameter']}/{self.record['told']:.3f}"
 
     @property

@@ -97,7 +97,7 @@ def match(position: ColumnFamily, other: ColumnFamily) -> Match | None:
     if hits == len(keys) or (hits == len(by_key) and hits > 0):
         members = [by_key.get(key) for key in keys]
         return Match(replace(other, members=[one for one in members if one]), members, by_order=False)
-    last = {key[-1:]: member for key, member in by_key.items()}  # behind the numbers of channels: "#3 Torque Axis 1"
+    last = {key[-1:]: member for key, member in by_key.items()}  # after the numbers of channels: "#3 Torque Axis 1"
     if len(last) == len(keys) == len({key[-1:] for key in keys}) and all(map(_all_numbers, (*keys, *by_key))):
         members = [last.get(key[-1:]) for key in keys]
         if all(members) and not (_numbers(keys) and _numbers(other.keys)):

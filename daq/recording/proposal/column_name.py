@@ -107,7 +107,7 @@ def read_name(name: str) -> ColumnName:
 
 
 def _role(words: list[str], shown: int) -> tuple[str, int, set[str]]:
-    """The quantity, the rank of its word, and the words that say it. shown: words behind the last dot of the name."""
+    """The quantity, the rank of its word, and the words that say it. shown: words after the last dot of the name."""
     found = {role: [word for word in words if word in names] for role, names in ROLES.items()}
     dots = sum({"dot": 1, "ddot": 2, "d": 0}.get(word, 0) for word in words)
     if found["position"] and dots:
@@ -129,7 +129,7 @@ def _role(words: list[str], shown: int) -> tuple[str, int, set[str]]:
 
 
 def _desired(words: list[str], role: str) -> bool:
-    """Whether a d stands behind the quantity, as in q_d and tau_J_d, or a letter says which part of a torque it is."""
+    """Whether a d stands after the quantity, as in q_d and tau_J_d, or a letter says which part of a torque it is."""
     after = words[1:]
     if role in ("position", "velocity", "torque", "acceleration") and "d" in after:
         return True
@@ -150,7 +150,7 @@ def _bracketed_unit(name: str) -> tuple[str, str]:
 
 
 def _last_unit(words: list[str]) -> tuple[str, list[str]]:
-    """A unit at the end of a name, before or behind a number: q_1_deg, q_deg_1, vel_deg_per_s."""
+    """A unit at the end of a name, before or after a number: q_1_deg, q_deg_1, vel_deg_per_s."""
     body = list(words)
     number = [body.pop()] if body and body[-1].isdigit() and len(body) > 2 else []
     for end in (["per", "s"], ["s"], ["per", "sec"]):

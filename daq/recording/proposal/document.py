@@ -26,7 +26,7 @@ BY_HAND: Final = (  # what to do where names say too little
     'position = { column = "COLUMN", unit = "deg" } and torque = { column = "COLUMN" } (docs/files.md)'
 )
 LISTED: Final = 60  # columns that are not used, at most
-RATE: Final = 1000.0  # Hz, where the file says nothing
+RATE: Final = 1000.0  # Hz, where the file states none
 _BAD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 

@@ -85,7 +85,7 @@ def _joint_states(matrix: Floats, name: str, rest: list[int], time: Floats | Non
 
 
 def _clock(matrix: Floats, name: str) -> tuple[Clock | None, list[int]]:
-    """The first column, where it rises evenly, or the second behind a counter of rows; and the places of all others."""
+    """The first column, where it rises evenly, or the second after a counter of rows; and the places of all others."""
     places = list(range(matrix.shape[1]))
     at = 0
     if is_counter(matrix[:, 0]) and matrix.shape[1] > 1 and is_clock(matrix[:, 1].astype(float)):

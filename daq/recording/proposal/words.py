@@ -1,4 +1,4 @@
-"""The words in names of columns: which quantity they mean, and which of them speak against a measurement of a joint."""
+"""The words in names of columns: the quantities that they mean, and those that exclude a measurement of a joint."""
 
 from typing import Final
 

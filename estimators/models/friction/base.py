@@ -48,7 +48,7 @@ class FrictionLaw:
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
     stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; their channels begin at `load` …
-    springs_from: int = 0  # … or so many behind it, where it takes a load, too
+    springs_from: int = 0  # … or so many columns after it, where it takes a load, too
     bristle: tuple[float, float] | None = None  # its springs are LuGre's: breakaway, and speed at which it fades
     loads: int = 1  # channels of what the joint carries, the first its torque (force)
     plain: tuple[Plain, ...] | None = None  # the columns, where each is a plain one
@@ -59,7 +59,7 @@ class FrictionLaw:
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
         if self.stops and signals.shape[1] < load + self.springs_from + len(self.stops):
-            raise ValueError(f"expected {len(self.stops)} channels of stops behind the measured ones, found fewer")
+            raise ValueError(f"expected {len(self.stops)} channels of stops after the measured ones, found fewer")
         self.kernel(signals, position, load, self.constants, eta, columns)
 
     def loaded(self) -> bool:

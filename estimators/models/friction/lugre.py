@@ -34,7 +34,9 @@ class LuGreSettings(FrictionSettings):
 
     kind: Literal["lugre"] = "lugre"
     reach: Annotated[float, Field(gt=0, le=10)] = 0.005  # r, rad (m): deflection at which they slide
-    breakaway: Annotated[float, Field(ge=1, le=10)] = 1.3  # B: friction before sliding over that behind
+    breakaway: Annotated[float, Field(ge=1, le=10)] = (
+        1.3  # B: friction just before sliding, divided by friction while sliding
+    )
     speed: Annotated[float, Field(gt=0, le=10)] = 0.05  # v_s, rad/s (m/s)
 
     def law(self, axis: Axis) -> FrictionLaw:

@@ -7,10 +7,10 @@ On the link's side (motor angle and torque divided and multiplied by the gear, s
     T_stiff, where it is measured = k1 Δθ + k2 Δθ³ + d3
 
 Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). A sensor
-of joint torque stands behind the output friction (T_out: link_torque) or before it (T_stiff: spring_torque). The link's
-row says nothing while it sticks: sign(0) is any torque between ±b_outC (irj-joint design, §6). Nor does the motor's,
-unless T_stiff is measured, where it turns while the link's encoder stays on one step: its rounding, times k1, is no
-noise there, and comes back with the motion. An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
+of joint torque is after the output friction (T_out: link_torque) or before it (T_stiff: spring_torque). The link's row
+says nothing while the link sticks: sign(0) is any torque between ±b_outC (irj-joint design, §6). Unless T_stiff is
+measured, the motor's row says nothing while the motor turns and the link's encoder stays on one step: the rounding,
+times k1, is not noise there but repeats with the motion. An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
 """
 
 import math

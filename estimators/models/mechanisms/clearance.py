@@ -7,8 +7,8 @@ The pin lies where the load presses it, e = c u, so that its acceleration only s
     τ = J α + b ω + o − x t·g + y l·g + μ R F_n tanh(ω R/v_m) + c (x t·ü − y l·ü)
 
 x = m s_x, y = m s_y are first moments; l, t the link's axes in the bearing's plane. u depends on μ, x, y: a few passes.
-Siblings beside it say what the clearance is worth: `ideal` with sign(ω), `control` with the same smooth friction and no
-load, `load` with the load too, and `clearance` with all (design: clearance, A).
+Three variants show what modelling the clearance is worth: `ideal` with sign(ω), `control` with the same smooth friction
+and no load, and `load` with the load too; `clearance` has all (design: clearance, A).
 """
 
 from typing import Final, Literal, NamedTuple

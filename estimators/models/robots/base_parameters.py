@@ -15,7 +15,7 @@ from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.quantities import Floats
 
 ROWS: Final = 400  # random motions
-DEPENDENT: Final = 10.0  # times the rounding of the largest |R_kk|, below which a column says nothing new
+DEPENDENT: Final = 10.0  # times the rounding of the largest |R_kk|, below which a column depends on the others
 NOTHING: Final = 1e-10  # entry of β below which it is none
 NAMES: Final = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 # within a link inertia comes before mass: a column that could mean either then means the inertia

@@ -21,7 +21,7 @@ class RobotError(Exception):
 
 
 class JointLimits(Settings):
-    """What a data sheet says of a joint; infinite where it says nothing."""
+    """Limits of a joint by its data sheet; infinite where it states none."""
 
     lower: float = -np.inf  # rad (m)
     upper: float = np.inf

@@ -211,7 +211,7 @@ def _mixed(
         elif np.isfinite(values).any():
             loose.append(values)
         if name and name.startswith("column") and not np.isfinite(found.columns.get(name, np.zeros(1))).any():
-            del found.columns[name]  # what stands behind the last mark of a line
+            del found.columns[name]  # what stands after the last mark of a line
     if loose:
         found.columns[UNNAMED] = np.column_stack(loose)
         found.notes.append("its columns have no names")

@@ -1,4 +1,4 @@
-"""Criteria of a motion by what it tells of a robot's parameters.
+"""Criteria of a motion by its information on a robot's parameters.
 
     cond    cond(Γ),  Γ = Y_b stacked, rows divided by the joints' torque noise
     block   (wα + wβ + wγ) cond(Γ) + wα cond(Γα) + wβ cond(Γβ) + wγ cond(Γγ)     inertial, velocity and gravity parts
@@ -27,7 +27,7 @@ from estimators.quantities import Floats
 
 Objective = Literal["cond", "block", "dopt"]
 OBJECTIVES: Final[tuple[Objective, ...]] = ("cond", "block", "dopt")
-WORST: Final = 1e16  # cond of a matrix that tells less than all
+WORST: Final = 1e16  # cond of a matrix without full rank
 
 
 class Criteria(NamedTuple):

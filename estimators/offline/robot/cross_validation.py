@@ -19,7 +19,7 @@ from estimators.quantities import Floats
 
 BLOCKS: Final = 6
 COVERED: Final = 0.954  # share of a normal distribution within two deviations
-FEWEST: Final = 3  # blocks, that tell a standard error
+FEWEST: Final = 3  # blocks that give a standard error
 GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
 DOUBT: Final = 0.05  # chance that a law is taken though it is no better
 ROUNDING: Final = 1e-6  # of a squared error, below which a gain is none
@@ -27,7 +27,7 @@ MOST: Final = 2.0 / 3.0  # of all rows, that the longest recording has at most w
 
 
 class Validated(NamedTuple):
-    """What cross-validation says of a model."""
+    """The result of cross-validating a model."""
 
     predicted: Floats  # (rows, n) by what the other motions teach; NaN where too little is left of them
     losses: Floats  # (blocks,) squared relative error of each block where joints move, …
@@ -36,7 +36,7 @@ class Validated(NamedTuple):
     left: Floats  # (rows, n) N·m (N), where joints move; NaN elsewhere and where nothing was predicted
 
     def beside(self, spread: Floats, least: Floats) -> Floats:
-        """Variance beside these with which two deviations hold COVERED of what is left, (n,).
+        """Variance in addition to these with which two deviations hold COVERED of the residual, (n,).
 
         spread: (rows, n) of each prediction by what is known, which is not to count twice; least: (n,) of both.
         """
@@ -92,12 +92,12 @@ class LeastSquares(NamedTuple):
     """Least squares without a prior, with the full covariance Ω of a row's residual."""
 
     theta: Floats  # (p,)
-    condition: float  # of the rows, infinite where they do not tell every direction
+    condition: float  # of the rows, infinite where they do not determine every direction
     predicted: Floats  # (rows, n) of every motion, by what the others teach; NaN where too little is left of them
 
 
 def halved(rows: RobotRows, one: Floats, other: Floats) -> Validated:
-    """What cross-validation says of the mean of two models' predictions of left-out motions, (rows, n) each."""
+    """Cross-validate the mean of two models' predictions of left-out motions, (rows, n) each."""
     return _judged(rows, 0.5 * (one + other))
 
 

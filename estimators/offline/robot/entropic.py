@@ -25,7 +25,7 @@ CLOSE: Final = 1e-9  # Newton decrement, relative to the objective's scale
 
 
 class EntropicFit(NamedTuple):
-    """Physical links, and the rest of θ beside them."""
+    """Physical links, and the rest of θ."""
 
     parameters: Floats  # (n, 10)
     theta: Floats  # (p,) the same as base parameters, and φ

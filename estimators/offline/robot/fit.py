@@ -27,9 +27,9 @@ PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
-FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
-LOOSE: Final = 1e-6  # of a prior's precision: what is left of it where the data are to tell everything
-FULL: Final = 0.5  # standstills, below which the rows of one are none
+FEWEST: Final = 6  # blocks of that length, otherwise of a shorter one, that give a spread
+LOOSE: Final = 1e-6  # of a prior's precision: the part that is kept where the data shall determine everything
+FULL: Final = 0.5  # standstills: fewer rows of one do not count
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 HELD: Final = 0.01  # of a torque, by which one that holds a joint may differ though it never moves
@@ -38,7 +38,7 @@ Weights = Literal["honest", "still", "moving", "white", "ordinary"]
 
 
 class RobotFit(NamedTuple):
-    """θ and what is known of it."""
+    """θ, its covariance, and the weights of the rows."""
 
     theta: Floats  # (p,)
     covariance: Floats  # (p, p)
@@ -63,7 +63,7 @@ class RobotFit(NamedTuple):
 
 
 class Passes(NamedTuple):
-    """θ with the weights that belong to it, before anything is said of its deviations."""
+    """θ with the weights that belong to it, before its deviations are computed."""
 
     theta: Floats  # (p,)
     at_zero: NDArray[np.bool_]  # (p,)
@@ -101,7 +101,7 @@ def passes(
 def _weights(
     model: WholeRobot, found: Passes, silent: NDArray[np.bool_], kind: Weights, known: Taught, count: Floats
 ) -> Floats:
-    """Weights of every joint's rows and standstills after a pass, (2, n): those of their mean where all count alike."""
+    """Weights of every joint's rows and standstills after a pass, (2, n): of their mean where all have equal weight."""
     weights = np.where(silent, 0.0, 1.0 / (found.variance * found.correlation))
     if kind == "ordinary" and not silent.all():
         weights = np.where(silent, 0.0, weights[~silent].mean())
@@ -200,7 +200,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
 def _honesty(rows: RobotRows, weights: Floats, prior: Floats, expected: Floats) -> Floats:
     """Factor (p,), at least 1, by which leaving blocks of rows out widens the deviations of their information.
 
-    weights: (n,) of each joint's rows; prior: (p, p) information beside them; expected: (p,) that, times its θ.
+    weights: (n,) of each joint's rows; prior: (p, p) information in addition to them; expected: (p,) that, times its θ.
     """
     blocks = [sums(rows.part(slice(*ends))).weighed(weights) for ends in _blocks(len(rows.y))]
     whole = prior + sum(block[0] for block in blocks)

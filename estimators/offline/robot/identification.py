@@ -28,7 +28,7 @@ from estimators.thresholds import AT_REST
 
 
 class JudgedPrediction(NamedTuple):
-    """A prediction beside what was measured, rows of 50 Hz."""
+    """A prediction and what was measured, rows of 50 Hz."""
 
     rows: RobotRows
     predicted: Floats  # (rows, n); NaN where nothing can be said
@@ -66,7 +66,7 @@ class JudgedPrediction(NamedTuple):
 
 
 class RobotIdentification(NamedTuple):
-    """Everything that `jointwatch identify` tells."""
+    """Everything that `jointwatch identify` prints."""
 
     found: IdentifiedRobot
     fit: RobotFit
@@ -115,8 +115,8 @@ def identify(
 ) -> RobotIdentification:
     """Learn from `train` alone and judge on `tests`.
 
-    laws: to be tried beside the default, all of the catalogue if None; law: that of every joint, whatever the data
-    would choose; compensation: what is learnt of the residual from the gears' twist. Raises MotionError where nothing
+    laws: to be tried besides the default, all of the catalogue if None; law: for every joint, whatever the data would
+    choose; compensation: what is learnt of the residual from the gears' twist. Raises MotionError where nothing
     moves, or where there is no second encoder to learn from, and MixtureError.
     """
     robot = with_rotors(robot, train, say)
@@ -180,7 +180,7 @@ def _identified(
     learned: tuple[Learned | None, ...],
     beyond: BeyondLaw,
 ) -> IdentifiedRobot:
-    """What a fit to these rows says of a robot.
+    """The robot by a fit to these rows.
 
     unseen: (n,) variance of motions that were not learnt from; physical, loading: (n, 10) standard parameters.
     """

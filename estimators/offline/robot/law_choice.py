@@ -1,13 +1,13 @@
 """Which friction law a whole robot gets, and whether plain least squares does better: blocked cross-validation.
 
-Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried beside the
+Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried in addition to the
 default.
 
 Universal ones say the same in every pose: friction that grows with the load, friction with memory (maxwell_slip.py),
-both together, and a difference between the directions. What the data do not tell of them stays at zero: from the
-simplest on, each takes the place of the one before if the ratios of the blocks' errors are better in a one-sided t-test
-at 5 %. Where joints stand for a while, the direction of their last motion holds there, if that is better: sign(q̇) is
-that of noise, and the law has as many coefficients.
+both together, and a difference between the directions. Coefficients that the data do not determine stay at zero: from
+the simplest on, each takes the place of the one before if the ratios of the blocks' errors are better in a one-sided
+t-test at 5 %. Where joints stand for a while, the direction of their last motion holds there, if that is better:
+sign(q̇) is that of noise, and the law has as many coefficients.
 
 Others (curves over speed with parameters of their own, friction by place) fit one recording's speeds, positions and
 warmth, and flatter themselves (a fifth less error inside a recording has been none in another). Such a law must beat
@@ -58,7 +58,7 @@ PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
 CONDITION: Final = 100.0  # of the rows, above which a motion is not exciting (Gautier, Khalil, IJRR 11:362–375, 1992)
 RICHEST: Final = "maxwell_slip, load, directions"
-BEND: Final = 0.1  # of the squared error, logarithm, below which a bend over speed is not told from memory
+BEND: Final = 0.1  # of the squared error, logarithm, below which a bend over speed is not distinguished from memory
 LATTICE: Final = 5  # values of each nonlinear parameter
 ZERO: Final = 1e-6  # of its deviation, up to which a coefficient is zero
 
@@ -172,7 +172,7 @@ def slipping(
 def choose(
     model: WholeRobot, pieces: list[Piece], others: tuple[AnyFriction, ...] | None, say: Callable[[str], None]
 ) -> Choice:
-    """Cross-validate; others: laws to try beside the default, the universal ones and the catalogue's if None.
+    """Cross-validate; others: laws to try with the default, the universal ones and the catalogue's if None.
 
     Raises MotionError.
     """
@@ -268,7 +268,7 @@ def _place_is_pose(rows: RobotRows) -> bool:
 
 
 def _at_rest(trial: _Trial, held: Tried) -> Tried:
-    """The default, or the law of as many coefficients whose direction holds at rest, where joints stand for a while."""
+    """The default; where joints stand for a while and it is better, the law with the direction of their last motion."""
     before, after, rows = trial.default.validated, held.validated, trial.rows
     stands = 1.0 - float(rows.slides[rows.moves].mean()) > GOOD
     return held if stands and gained(before.standing, after.standing)[0] > 0.0 else trial.default
@@ -298,9 +298,9 @@ def _special(
 
 
 def _degenerate(trial: _Trial, one: Tried) -> bool:
-    """Whether a coefficient of a joint that moves is zero, at its bound, and the data tell nothing of it.
+    """Whether a coefficient of a joint that moves is at its bound of zero, without information in the data.
 
-    No bound holds one at zero whose column is zero: the other direction was never seen.
+    A coefficient whose column is zero is not held by its bound: the other direction was never seen.
     """
     model = WholeRobot(trial.model.robot, one.laws, trial.model.twists)
     found, moves = fit(model, one.rows, trial.kind), np.ptp(one.rows.q, axis=0) > 0.0
@@ -318,7 +318,7 @@ def _degenerate(trial: _Trial, one: Tried) -> bool:
 
 
 def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Callable[[str], None]) -> Choice:
-    """One law for every joint, whatever the others would do; its verdict stands beside the default's.
+    """One law for every joint, whatever the others would do; its verdict is compared with the default's.
 
     What loads it follows from the links, and the links from what it leaves: they are found in turn, PASSES times.
     """

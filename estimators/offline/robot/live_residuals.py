@@ -1,4 +1,4 @@
-"""What a live service would have seen of the recordings it was identified from: where its thresholds begin."""
+"""Residuals that a live service would have had on the recordings of the identification: its first thresholds."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,8 @@
-"""Rotors that nobody described: behind motor current there is one, whose inertia is learnt.
+"""Rotors that are not described: where torque is motor current, there is a rotor, whose inertia is learnt.
 
-Slow motion and motion from place to place hardly show it. Without it the links take it over, and another motion, which
-has other accelerations, is off by it; so it is left out only where that is clearly better.
+Slow motion and motion from place to place hardly show it. Without it the links' parameters
+absorb it, and the prediction of another motion, with other accelerations, has an error; so the rotor is left out only
+where that is clearly better.
 """
 
 from collections.abc import Callable

@@ -77,7 +77,7 @@ class RobotRows(NamedTuple):
     def deviation(self, covariance: Floats, variance: Floats, holding: Floats) -> Floats:
         """Deviations (rows, n) of a prediction by θ with this covariance (p, p).
 
-        variance: (n,) beside it; holding: (n,) more of it where a joint stands, as friction may be any torque there.
+        variance: (n,) in addition to it; holding: (n,) more where a joint stands, as friction may be any torque there.
         """
         beside = variance + np.where(self.slides & ~self.pushed, 0.0, holding)
         return np.asarray(np.sqrt(self.spread(covariance) + beside))
@@ -136,7 +136,7 @@ def sums(rows: RobotRows) -> JointSums:
 class Taught(NamedTuple):
     """What recordings teach: rows in which a joint moves, and rows in which it stands.
 
-    What holds a joint that stands may be any torque up to its friction, throughout a standstill.
+    The torque that holds a joint at rest may have any value up to its friction, for the whole standstill.
     """
 
     sliding: JointSums

@@ -1,7 +1,7 @@
-"""What is kept of a bearing whose clearance is watched: its newest value, the first one, and whether it has grown.
+"""State and report of a bearing whose clearance is watched: the newest value, the first one, and whether it has grown.
 
-How the value comes about is the sensors' matter: watch.py (two proximity sensors) and ring.py (an encoder on either
-side). The first whole window is what growth is measured against.
+watch.py (two proximity sensors) and ring.py (an encoder on either side) measure the value. Growth is measured against
+the first whole window.
 """
 
 import math
@@ -13,16 +13,16 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.thresholds import LASTING_CHANGE
 
-VERSION: Final = 1  # of what is kept
-#: 1, argued: Relative growth that is reported: a bearing is worn by it, while warmth moves a clearance by less.
+VERSION: Final = 1  # of the kept state
+#: 1, argued: Relative growth that is reported: such a bearing is worn, while temperature changes a clearance by less.
 GROWTH: Final = 0.25
 #: windows, argued: Fits in a row beyond the limit before growth is reported.
 CONFIRMED: Final = 3
-#: m, argued: No bearing has more.
+#: m, argued: The largest clearance that a bearing may have.
 IMPLAUSIBLE: Final = 5e-3
 #: deviations, argued: A clearance below it cannot be distinguished from none.
 NOTHING: Final = 2.0
-#: deviations, argued: By which the halves of a window may differ: with a change between them neither is the pin's.
+#: deviations, argued: By which the halves of a window may differ: with a change between them the value is of neither.
 AGREE: Final = 3.0
 
 
@@ -31,19 +31,19 @@ class ClearanceReport(NamedTuple):
 
     clearance: float  # m; NaN where there is no number
     deviation: float  # m
-    reasons: tuple[Reason, ...]  # why there is no number
+    reasons: tuple[Reason, ...]  # why no number is known
     progress: float  # of the window, per cent
     arc: float  # rad of its circle that the pin has visited in either half of the window
     touching: float  # share of the window's places where the pin touches; NaN where the sensors do not show it
 
 
 class ClearanceState(NamedTuple):
-    """What outlives a restart."""
+    """State that a restart keeps."""
 
     version: int
     first: float  # m, of the first whole window; NaN before there is one
     first_deviation: float  # m
-    since: int  # ns of the first growth that stands; 0: none
+    since: int  # ns of the first growth that lasts; 0: none
 
 
 EMPTY: Final = ClearanceReport(
@@ -52,7 +52,7 @@ EMPTY: Final = ClearanceReport(
 
 
 class BearingWatch:
-    """Watches one bearing: `absorb` learns, `report` has what is known, `events` lists what happened."""
+    """Watches one bearing: `absorb` learns, `report` is what is known, `events` lists what happened."""
 
     way: ClassVar[str]  # how the clearance is measured, in words
 
@@ -78,13 +78,13 @@ class BearingWatch:
         return events
 
     def keep(self) -> dict[str, Any] | None:
-        """State that outlives a restart, as plain data; None while there is none."""
+        """State that a restart keeps, as plain data; None while there is none."""
         if not math.isfinite(self.first):
             return None
         return ClearanceState(VERSION, self.first, self.first_deviation, self.since)._asdict()
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `keep` gave. Raises ValueError where it is of another version."""
+        """Go on from the state that `keep` returned. Raises ValueError for another version."""
         if saved.get("version") != VERSION:
             raise ValueError("what was kept of the clearance is of another version: it starts anew")
         self.first, self.first_deviation = float(saved["first"]), float(saved["first_deviation"])
@@ -96,7 +96,7 @@ class BearingWatch:
         self.since = self._above = 0
 
     def fill(self, progress: float) -> None:
-        """Say how much of the first window there is, per cent."""
+        """Report how much of the first window is filled, per cent."""
         why = Reason("clearance_filling", None, {"percent": progress})
         self.report = EMPTY._replace(reasons=(why,), progress=progress)
 
@@ -122,12 +122,12 @@ class BearingWatch:
 
 
 def nothing(clearance: float, deviation: float) -> Reason:
-    """Say that this is no clearance of a bearing."""
+    """Report that this is no clearance of a bearing."""
     return Reason("clearance_none", None, {"value": 1e6 * clearance, "deviation": 1e6 * deviation})
 
 
 def changing(older: float, newer: float) -> Reason:
-    """Say that the halves of a window do not show the same."""
+    """Report that the halves of a window differ."""
     return Reason("clearance_changing", None, {"older": 1e6 * older, "newer": 1e6 * newer})
 
 

@@ -1,8 +1,8 @@
 """Watches the clearance of one bearing by an encoder on either side of it: its value, and its growth.
 
-Ten milliseconds apart, the last 50 ms of both encoders and the torque become one row of the joint's motion and of what
-the ring shows beside the motor (models/mechanisms/ring.py). The window is the last minute of rows, and every four
-seconds it is judged. Both halves of a window must show the same clearance.
+Every ten milliseconds, the last 50 ms of both encoders and of the torque become one row: the joint's motion, and the
+difference between ring and motor (models/mechanisms/ring.py). The window is the last minute of rows; it is judged every
+four seconds. Both halves of a window must show the same clearance.
 """
 
 import math
@@ -40,9 +40,9 @@ from estimators.thresholds import GAP
 APART: Final = 0.01
 #: s, argued: Half of what is smoothed for a row: the pin swings on its circle at 25 to 80 Hz.
 SMOOTHING: Final = 0.025
-#: rows, argued: Of a window: a minute, in which a joint in work changes the side of its load many times.
+#: rows, argued: Rows of a window: a minute, in which a working joint changes the side of its load many times.
 POINTS: Final = 6000
-#: rows, argued: Between two looks, of milliseconds each: four seconds.
+#: rows, argued: Rows between two judgements, which take milliseconds: four seconds.
 EVERY: Final = 400
 
 
@@ -110,7 +110,7 @@ def ring_rows(samples: Floats, radius: float, smooth: Floats, stride: int) -> tu
 
 
 def judged(rows: RingRows, direction: Floats, radius: float) -> tuple[RingClearance, tuple[Reason, ...]]:
-    """The clearance that rows show, and why it is none. direction: (rows, 2) of the load; radius: m."""
+    """The clearance that rows show, or why they show none. direction: (rows, 2) of the load; radius: m."""
     found = ring_clearance(rows, direction, radius)
     older, newer = found.halves
     if not math.isfinite(older):

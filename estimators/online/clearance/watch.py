@@ -4,8 +4,8 @@ Two proximity sensors across each other see the pin's centre run on a circle (mo
 window is the last POINTS places, and every two seconds a circle is fitted to them. Both halves of a window must show
 the same clearance: places before and after a change lie on two circles, and one fitted to both is neither.
 
-σ has two parts: what blocks of time differ by, and a share of the value that no row shows, SEEN: sensors are as exact
-as their scale, and the pin is pressed into its bearing by less than that.
+σ has two parts: the difference of blocks of time, and a share SEEN of the value that no row shows: the error of the
+sensors' scale, and the depth to which the pin is pressed into its bearing.
 """
 
 import math
@@ -26,9 +26,9 @@ from estimators.online.clearance.bearing import (
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 
-#: s, argued: Time between two places of a window: the pin has moved on, so that its noise is another.
+#: s, argued: Time between two places of a window: the pin has moved on, so that their noise is independent.
 APART: Final = 0.05
-#: places, argued: Places of a window: half a minute, in which a joint in work turns its load several times.
+#: places, argued: Places of a window: half a minute, in which the load of a working joint turns several times.
 POINTS: Final = 600
 #: places, argued: Places between two fits, which take milliseconds: two seconds.
 EVERY: Final = 40

@@ -34,11 +34,11 @@ class EtaState:
     white: Floats  # (nonlinear,) variances of s by such steps that are shifted anew at each instant
     law: dict[str, Any]  # settings of the law
     basis: int = 0  # rows that η rests on
-    zero: float = 0.0  # rad, of the spring's twist: what the encoders' zeros differ by
+    zero: float = 0.0  # rad, of the spring's twist: the difference of the encoders' zeros
 
 
 class EtaInForce:
-    """The nonlinear parameters of one block of a model, as they hold now."""
+    """The nonlinear parameters of one block of a model that are in force now."""
 
     def __init__(self, model: Model, taps: Floats, overlap: float, limits: AcceptanceSettings = DEFAULT) -> None:
         """taps: of the kernel that smoothed the rows, of which `overlap` say the same; limits: of a refit."""
@@ -147,7 +147,7 @@ class EtaInForce:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Where on its steps an encoder happens to turn moves η by more than a search may leave open."""
+        """The reason where η depends too much on where within its steps an encoder turns."""
         steps = np.sqrt(np.diag(self.steps))
         return tuple(
             Reason("nonlinear_encoder_steps", one.name, {"value": value, "percent": 100.0 * step}, {"unit": one.unit})

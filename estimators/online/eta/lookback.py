@@ -1,4 +1,4 @@
-"""Look back: what the rows of the history say of θ and η, and what was known of θ before a change."""
+"""Lookback: the information of past rows on θ and η, and what was known of θ before a change."""
 
 import math
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class LookbackState:
     usual: float = 1.0  # residual variance of the start, whitened
     wrong: dict[str, Any] = field(
         default_factory=dict
-    )  # the reason, where known constants are too wrong to trust anything
+    )  # the reason, where known constants are so wrong that no value can be trusted
 
 
 class Lookback:
@@ -84,17 +84,17 @@ class Lookback:
         return explain(rows, slopes, self._history.total - len(rows.time), self._eta.block, noise, before)
 
     def noise(self, score: Score, least: bool = True) -> float:
-        """Variance of a row times the rows that say the same; least: whether the window's counts where it is larger."""
+        """Variance of a row times the rows with the same information; least: take the window's where it is larger."""
         return self._eta.overlap * (max(self.state.usual, score.variance) if least else self.state.usual)
 
     def gain(self, score: Score, noise: float) -> float:
-        """χ² of the step of η that explains a window best, given that η in force is not known exactly either."""
+        """χ² of the step of η that explains a window best, with the uncertainty of η in force."""
         p = self._learner.rls.p
         free = score.inverse[p:, p:]
         return float(score.step @ np.linalg.solve(noise * free + self._eta.covariance, score.step))
 
     def reach(self, score: Score) -> float:
-        """Variance that a window leaves in the torque of the whole motion, as a multiple of a row's noise variance."""
+        """Variance of the torque of the whole motion as a window leaves it, as a multiple of a row's noise variance."""
         return self._eta.overlap * float(np.sum(score.inverse * self.state.motions))
 
     def limit(self, first: int) -> float:

@@ -30,7 +30,7 @@ class RefitsState:
     started: int = 0
     accepted: int = 0
     rejected: int = 0
-    epoch: int = 0  # counts up by one where what is under way counts no more
+    epoch: int = 0  # counts up by one when the search under way becomes invalid
 
 
 class EtaRefits:
@@ -55,7 +55,7 @@ class EtaRefits:
     def ask(self, purpose: str, first: int, noise: Floats, before: Prior) -> None:
         """Start a search of η over the rows from number `first` on; noise: (outputs,) variances; before: prior.
 
-        The search of a start tries other laws too, and learns the noise; every other search learns θ beside η.
+        The search of a start tries other laws too, and learns the noise; every other search learns θ and η.
         """
         rows, last, eta = self._history.since(first), self._history.total, self._eta
         count = last - max(first, last - len(rows.time))

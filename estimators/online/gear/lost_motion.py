@@ -1,15 +1,16 @@
 """Lost motion, stiffness and error of a gear between two encoders, live.
 
-The equation is that of estimators/models/joints/lost_motion.py. τ' needs exact differences of the angles; what only
-decides a sign is smoothed by a symmetric window. Then all columns pass one causal low pass and are decimated. A row is
-used when direction and load's sign were known for as long as the low pass remembers. Rows go into blocks, the last
-blocks are the window, and the window gives a lost motion only when
+The equation is that of estimators/models/joints/lost_motion.py. τ' needs exact differences of the angles; a signal that
+only decides a sign is smoothed by a symmetric window. Then all columns pass one causal low pass and are decimated. A
+row is used when direction and load's sign were known for as long as the low pass remembers. Rows go into blocks, the
+last blocks are the window, and the window gives a lost motion only when
 
 - it is whole, and the load changed its sign at least REVERSALS times in it, the rarer sign having RAREST of its rows
-- nothing else imitates that sign (R² < IMITATED); without this gate a one-sided load gives "905 ± 8 µrad"
+- no other column imitates that sign (R² < IMITATED); without this gate a one-sided load gives "905 ± 8 µrad"
 
-else it reports what was missing. Growth of the last third of the window against the first whole window is reported as
-an event when it is more than `growth` and more than LASTING_CHANGE standard deviations in CONFIRMED consecutive blocks.
+Otherwise it reports what was missing. Growth of the last third of the window against the first whole window is reported
+as an event when it is more than `growth` and more than LASTING_CHANGE standard deviations in CONFIRMED consecutive
+blocks.
 
 The friction of the link decides which rows are used, and is itself learnt from them. When it exceeds the assumed
 friction by CERTAIN deviations, MARGIN times its value is assumed, and the window begins anew.
@@ -66,24 +67,24 @@ CONFIRMED: Final = 3
 RECENT: Final = 1.0 / 3.0
 #: blocks, argued: Blocks that give a spread at least.
 LEAST: Final = 10
-#: deviations, argued: Deviations by which the link must rub more than was allowed for.
+#: deviations, argued: Deviations by which the link's friction must exceed the assumed one.
 CERTAIN: Final = 2.0
-#: 1, argued: Times the friction that was found that is allowed for: it changes with load and temperature.
+#: 1, argued: Factor from the friction found to the assumed one: friction changes with load and temperature.
 MARGIN: Final = 1.25
 #: 1, argued: Share of the lost motion that small loads may hide; less is within its own uncertainty.
 SOFTER: Final = 0.1
 
 
 class GearReport(NamedTuple):
-    """What is known of a gear."""
+    """Report of a gear."""
 
-    values: Floats  # (PARAMETERS,) NaN where nothing can be said
+    values: Floats  # (PARAMETERS,) NaN where no value is known
     deviations: Floats  # (PARAMETERS,)
     reasons: tuple[Reason, ...]  # why there is no lost motion; empty when there is
     reversals: int  # of the load, in the window
     rarer: float  # share of the rarer sign of the load in the window
     imitated: float  # R² of that sign by the other columns
-    soft: bool  # small loads show less of it: a spring that is soft at first, besides the gap
+    soft: bool  # small loads show less of it: besides the gap, the spring is soft at first
     viscous: tuple[float, float]  # N·m·s/rad of both sides, its deviation
     progress: float  # of the first window, per cent
 
@@ -95,7 +96,7 @@ class LostMotionState:
     VERSION: ClassVar[int] = 3
 
     tallies: Floats  # (blocks, 3): rows, rows of positive load, reversals of each block
-    dry: float = 0.0  # N·m, N·m·s/rad: friction of the link that is allowed for
+    dry: float = 0.0  # N·m, N·m·s/rad: assumed friction of the link
     viscous: float = 0.0
     reference: tuple[float, float] = (math.nan, math.nan)  # lost motion of the first whole window, its deviation
     above: int = 0  # blocks one after the other beyond the limit
@@ -222,7 +223,7 @@ class LostMotion:
             self.state.reported = False
 
     def report(self) -> GearReport:
-        """Report what the window says; never learns."""
+        """Report the results of the window; never learns."""
         if self._report is None:
             missing = not self.blocks.full()
             report = self._judge(self.blocks.last())
@@ -235,7 +236,7 @@ class LostMotion:
         return self._report
 
     def _judge(self, which: NDArray[np.int64]) -> GearReport:
-        """Report what these blocks say."""
+        """Report the results of these blocks."""
         used, positive, turns = self.state.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
         imitated = self.blocks.imitated(GAP, which, BY_TORQUE[:-1])

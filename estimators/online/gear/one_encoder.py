@@ -1,11 +1,11 @@
 """Lost motion of a gear whose link has no encoder, live: from position and current of the motor.
 
-Each change of the gear load's sign is one event (reversals.py). Which share of the friction is the motor's, and so
-where the gear's torque is zero, is not known: LEVELS of it are followed, and the one with the smallest residual counts.
-Lost motion is reported only where its deviation is at most the share CERTAIN of it, so that ±20 % are two deviations.
-The deviation combines the spread of the events (jackknife) with the differences between levels that fit equally well.
-So small gaps, low rates and heavy friction give no number rather than a wrong one. Growth is reported as in
-lost_motion.py.
+Each change of the gear load's sign is one event (reversals.py). The share of the friction that is the motor's, and
+so the zero of the gear's torque, is not known: LEVELS of it are followed, and the one with the smallest residual
+counts. Lost motion is reported only where its deviation is at most the share CERTAIN of it, so that ±20 % are two
+deviations. The deviation combines the spread of the events (jackknife) with the differences between levels that fit
+equally well. So small gaps, low rates and heavy friction give no number rather than a wrong one. Growth is reported as
+in lost_motion.py.
 """
 
 import math
@@ -37,7 +37,7 @@ from estimators.thresholds import LASTING_CHANGE
 LEVELS: Final = (0.4, 0.55, 0.7, 0.85, 1.0)
 #: events, argued: Newest events that are kept, from whose spread the deviation is estimated.
 EVENTS: Final = 40
-#: events, argued: Events without which nothing is reported: fewer determine neither their spread nor the level.
+#: events, argued: Least number of events for a report: fewer determine neither their spread nor the level.
 LEAST: Final = 30
 #: events, argued: Newest events from which growth is judged: half of those that are kept.
 LATELY: Final = 20
@@ -57,7 +57,7 @@ DRIVES: Final = 6
 
 @dataclass(slots=True)
 class OneEncoderState:
-    """State that outlives a restart."""
+    """State that a restart keeps."""
 
     VERSION: ClassVar[int] = 2
 
@@ -162,7 +162,7 @@ class OneEncoder:
         return events
 
     def _judge(self, most: int) -> GearReport:
-        """Report what the last events say."""
+        """Report the results of the last events."""
         values, deviations = np.full((2, len(PARAMETERS)), np.nan)
         counts = np.minimum(self.state.counts, most).astype(np.int64)
         least = min(LEAST, most)

@@ -25,7 +25,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from jointwatch_numba.layout import Layout, Matrix, Vector
 
-#: s, tuned: Half the window that smooths what decides a sign: origin not recorded.
+#: s, tuned: Half the window that smooths a signal of which only the sign is used: origin not recorded.
 SMOOTHING: Final = 0.025
 #: s, derived: Time after which a low pass with MEMORY_CUTOFF remembers a few per cent.
 MEMORY: Final = 0.05
@@ -46,7 +46,7 @@ class GearState(Layout):
     inertia_link: float
     gravity: float  # N·m
     ratio: float  # of the gear
-    band: float  # N·m, below which the load's sign is not believed
+    band: float  # N·m, below which the load's sign is not used
     small: float  # N·m, below which a load counts as small
     still: float  # rad/s, below which the motor's direction is not known
     memory: float  # samples that the low pass remembers
@@ -57,11 +57,11 @@ class GearState(Layout):
     windows: Matrix  # (3, size) see numerics/local_cubic.py
     dry: float = 0.0  # N·m, friction of the link that is allowed for
     viscous: float = 0.0  # N·m·s/rad
-    # where the filters are
+    # state of the filters
     seen: int = 0  # samples since the last break
     phase: int = 0  # samples since the last row
     good: float = 0.0  # samples for which direction and load's sign have been known
-    sign: float = 0.0  # of the last load that was believed
+    sign: float = 0.0  # of the last load whose sign was used
     samples: Annotated[Matrix, "size", "channels"]  # ring of raw samples
     filters: Annotated[Matrix, "columns + 1", "4"]  # x₋₁, x₋₂, y₋₁, y₋₂ of each column, y last
     # the block
@@ -72,7 +72,7 @@ class GearState(Layout):
     turns: int = 0  # reversals of the load
 
     def restart(self) -> None:
-        """Forget the samples: those that come are of another time."""
+        """Forget the samples: the next ones do not follow them."""
         self.seen, self.phase, self.good, self.sign = 0, 0, 0.0, 0.0
 
     def begin_block(self) -> None:
@@ -91,7 +91,7 @@ def butterworth(cutoff: float, period: float) -> Floats:
 
 @inline
 def _remember(state: GearState, sample: Floats, row: int, before: int) -> bool:
-    """Put a sample into a row of the ring; returns whether it is whole. Else the one before stands there again."""
+    """Put a sample into a row of the ring; returns whether it is whole. Otherwise the one before is repeated."""
     finite = True
     for channel in range(len(sample)):
         finite = finite and np.isfinite(sample[channel])
@@ -128,7 +128,7 @@ def _low_pass(x: float, begins: bool, constants: Floats, memory: Floats) -> floa
 
 @inline
 def _load(state: GearState, middle: int, oldest: int) -> tuple[float, float, float]:
-    """Return the gear's load, the load from which its sign is believed, and the motor's velocity."""
+    """Return the gear's load, the load that gives its sign, and the motor's velocity."""
     angle, velocity, acceleration = _smooth(state, oldest)
     if state.loaded:
         return state.samples[middle, 3], state.band, velocity
@@ -170,7 +170,7 @@ def _learn(state: GearState, column: Floats, load: float) -> None:
 
 @kernel("i8(Array(i8, 1, 'A', readonly=True), i8, i8, f8)")
 def unbroken(time: NDArray[np.int64], first: int, before: int, step: float) -> int:
-    """Return the first row behind an unbroken stretch that begins at `first`.
+    """Return the first row after an unbroken stretch that begins at `first`.
 
     time: (rows,) ns; before: ns of the row before it, 0 for none; step: ns between rows.
     """

@@ -17,7 +17,7 @@ RATIO: Final = 100.0
 BAND: Final = 0.02
 #: 1, argued: The same share up to which a load counts as small, for a spring that is soft at first.
 SMALL: Final = 0.1
-#: rad/s², argued: Acceleration of a usual motion, which says what the link's inertia takes.
+#: rad/s², argued: Acceleration of a usual motion, for the load of the link's inertia.
 SPEEDING: Final = 2.0
 
 

@@ -23,7 +23,7 @@ def fade(fit: FitState, learnt: Learnt) -> float:
     """Add the counts of a block to the faded ones, and begin with the next; returns the factor of what was before."""
     sums, special, quantiser, forgotten = fit.sums, fit.sums.special, fit.quantiser, learnt.state.forgotten
     factor, outputs = math.exp(fit.forgotten - forgotten) if forgotten >= fit.forgotten else 0.0, len(fit.rows)
-    # what an alarm of something else forgets is still identified by rows that are clear of any stop
+    # rows clear of any stop still identify what an alarm of another cause makes the sums forget
     for kind in range(len(special) if fit.forgotten > 0.0 else 2 * outputs):
         for i in range(special.shape[1]):
             for j in range(special.shape[2]):
@@ -68,7 +68,8 @@ def _disproportion(fit: FitState) -> float:
 def report(fit: FitState, learnt: Learnt) -> bool:
     """Write what misfit regressors explain, and whether it is too much for anything to be valid.
 
-    While there are too few blocks, as after an alarm, the last report is kept; returns whether there are enough.
+    While there are too few blocks, for example after an alarm, the last report is kept; returns whether there are
+    enough.
     """
     judged = fit.scores
     if judged.effective_blocks < LEAST or learnt.state.cusum > 0.0:

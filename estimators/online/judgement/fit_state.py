@@ -14,19 +14,19 @@ from jointwatch_numba.layout import Layout, Matrix, Scratch, Vector
 
 
 class FitSettings(Layout):
-    """What is known of the rows of one estimator before any of them."""
+    """Facts about the rows of one estimator that are known in advance."""
 
     own: int  # misfit regressors of an output
-    overlap: float  # rows that say the same
-    corrects: bool  # whether what an encoder's steps do is taken off θ; not where there is η
+    overlap: float  # rows with the same information
+    corrects: bool  # whether θ is corrected for an encoder's steps; not where there is η
     prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
     inertia: int  # which parameter it is, of the only joint; −1: there is none
     instant: float  # s², variance of the instant at which a torque was read
-    hidden: float  # what differences over samples hide of an acceleration, see misfit/sampled_motion.py
+    hidden: float  # share of an acceleration that differences over samples hide, see misfit/sampled_motion.py
 
 
 class FitState(Layout, version=16):
-    """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
+    """Faded sums of the rows since the start, and the results reported from them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
     """
@@ -50,7 +50,7 @@ class FitState(Layout, version=16):
     slow: Annotated[Matrix, "outputs", "p + 2"]  # BlockSums.slow, faded
     steep: Annotated[Vector, "2"]  # BlockSums.steep, faded
     trail: Annotated[Vector, "parameters + 1"]  # Σ of θ at the ends of blocks, faded, and of their weights
-    behind: Annotated[Vector, "parameters"]  # how far θ is behind a truth that moves on, as reported
+    behind: Annotated[Vector, "parameters"]  # lag of θ behind a truth that moves on, as reported
     late: Annotated[Matrix, "outputs", "parameters"]  # deviation of θ because the lag is not known, as reported
     gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
     found: Annotated[Vector, "regressors"]  # their coefficients
@@ -63,9 +63,9 @@ class FitState(Layout, version=16):
     prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     last_block: Annotated[Matrix, "p + 1", "p + 1"]  # products of [φ y] of the block before
     usual: Annotated[Vector, "parameters"]  # variance of a score of each column over its information; 0: not known yet
-    changed: Annotated[Vector, "parameters"]  # variances of θ, since a value changes now
-    answered: Annotated[Vector, "parameters"]  # … when the last alarm came, which answered for it
-    cut: Annotated[Matrix, "parameters", "parameters"]  # … by a torque that is cut, as in what is seen and unmodelled
+    changed: Annotated[Vector, "parameters"]  # variances of θ because a value is changing now
+    answered: Annotated[Vector, "parameters"]  # … at the last alarm, after which the value is learnt anew
+    cut: Annotated[Matrix, "parameters", "parameters"]  # … by a torque that is cut; `seen` and `unmodelled` have it
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid

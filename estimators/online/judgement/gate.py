@@ -25,7 +25,7 @@ class GateState(Layout, version=3):
     wake: float  # rad/s (m/s) at which it moves again
     patience: float  # slow rows, one after the other, that are rest
     resting: bool = True
-    slow: int = 0  # slow rows since the last one that was not
+    slow: int = 0  # slow rows since the last fast one
 
 
 class Gate:

@@ -1,8 +1,8 @@
 """Model fit, judged each second of motion: the effect of a misfit on θ widens its covariance and is named.
 
-What widens it is in widening.py; none of that changes θ, but the weight of rows with a reversal does
+widening.py widens it; that does not change θ, but the weight of rows with a reversal does
 (recursive/weights/reversals.py). Where misfit regressors explain more of the torque than the limit of a valid value
-(GOOD), nothing of that joint is valid, and the reason is their cause. Below that limit the covariance contains their
+(GOOD), no value of that joint is valid, and the reason is their cause. Below that limit the covariance contains their
 effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
@@ -50,7 +50,7 @@ from estimators.recursive.weights import reversals
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD
 
-#: s, argued: Rows of one score; longer than residuals remember (decision 012, point 1).
+#: s, argued: Length of a block; longer than residuals are correlated (decision 012, point 1).
 BLOCK: Final = 1.0
 #: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
 MOST: Final = 0.5
@@ -59,8 +59,7 @@ MOST: Final = 0.5
 MAINLY: Final = 0.5
 #: rad, argued: The largest error of a position once a turn: that of a disc a fifth of its radius off its axis.
 OFF_AXIS: Final = 0.2
-#: 1, argued: Part of the torque, rms, that iron which saturates takes away at most: three deviations of what is
-#: expected.
+#: 1, argued: Largest part of the torque, rms, that saturation of iron takes away: three deviations of the expected one.
 LARGEST_BEND: Final = 0.15
 #: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
 MOSTLY: Final = 0.5
@@ -169,7 +168,7 @@ class ModelFit:
         state.due, state.forgotten = now + self._block, 0.0
 
     def begin_moving(self, learner: Learner, now: int) -> None:
-        """Forget sums and what they said of noise: θ has moved and goes on moving; steps and lag are as reported."""
+        """Forget the sums and their noise: θ has moved and goes on moving; steps and lag stay as reported."""
         self.begin(now, keep_identified=True)
         learner.correlated[:] = np.eye(learner.rls.p)
         self.state.effects[:] = self._left_of_steps(learner) + self.state.late.T @ self.state.late
@@ -181,11 +180,11 @@ class ModelFit:
         return self._block
 
     def consider_anew(self, learner: Learner) -> None:
-        """Take the prior of torques of the angle again: no row has shown yet what they did to values after an alarm."""
+        """Take the prior of torques of the angle again: no row has shown yet their effect on values after an alarm."""
         learner.state.unmodelled += self.state.prior
 
     def forget(self, learner: Learner) -> None:
-        """Forget the last report as well: nothing is known of the model any more."""
+        """Forget the last report as well, and so all that was known of the model's fit."""
         state = self.state
         state.share, state.left, state.spoiled = 0.0, 0.0, False
         state.gains[:] = state.found[:] = 0.0
@@ -331,9 +330,9 @@ class ModelFit:
         return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
 
     def cause_of(self, learner: Learner) -> Callable[[int, float], tuple[Reason, ...]]:
-        """Function of a parameter and its deviation: what rather than a want of motion makes it so large; or nothing.
+        """Function of a parameter and its deviation: causes other than a lack of motion that make it so large, if any.
 
-        It holds until the next row.
+        It is valid until the next row.
         """
         state, rls, left = self.state, learner.rls, learner.state
         if not state.left > 0.0:
@@ -363,7 +362,7 @@ class ModelFit:
         return cause
 
     def cause_of_all(self, learner: Learner) -> tuple[Reason, ...]:
-        """What rather than a want of motion makes the whole prediction uncertain; or nothing."""
+        """Causes other than a lack of motion that make the whole prediction uncertain, if any."""
         state, gram = self.state, learner.state.gram
         if not state.left > 0.0:
             return ()
@@ -382,7 +381,7 @@ class ModelFit:
         return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
 
     def _reversals(self) -> tuple[Reason, ...]:
-        """The reason where rows with or after a reversal bias θ; nothing where such rows were of what θ was before."""
+        """The reason where rows with or after a reversal bias θ; none where such rows belong to an earlier θ."""
         return () if self.state.stands else (Reason("reversal_friction"),)
 
     def _too_coarse(self) -> Reason:
@@ -392,7 +391,7 @@ class ModelFit:
 
     @property
     def causes(self) -> tuple[Reason, ...]:
-        """What explains the misfit, the largest share first; that nothing known does where the largest cannot be it."""
+        """Causes of the misfit, the largest share first; the cause is unknown where the largest is not possible."""
         state, reasons = self.state, list[Reason]()
         if state.share < MOST * state.left or not self._possible(int(state.gains.argmax())):
             return (Reason("residual_not_noise"),)
@@ -407,7 +406,7 @@ class ModelFit:
         return tuple(reasons)
 
     def _possible(self, k: int) -> bool:
-        """Whether the cause of a regressor may be what it is named for.
+        """Whether the cause that a regressor is named for is possible.
 
         A ripple of the torque shakes the joint, whose acceleration then follows it a quarter of a period later: part of
         it looks like a lag. An error of the position is in the acceleration and not in the torque, and looks like a
@@ -428,14 +427,14 @@ class ModelFit:
         return math.hypot(*state.found[last - 2 : last]) <= OFF_AXIS * inertia  # those of the acceleration
 
     def _disproportion(self, output: int, column: int) -> float:
-        """How far a measured torque is out of proportion, over the most that a sensor or a motor does."""
+        """Disproportion of a measured torque, over the largest of a sensor or a motor."""
         gram, last = self.state.scores.gram[output], len(self.state.scores.gram[output]) - 1
         if not gram[last, last] > 0.0:
-            return 0.0  # of the rows that were reported nothing is left to compare with
+            return 0.0  # no sums of the reported rows are left to compare with
         if regressors.CAUSES[column] == TORQUE:
             rms = math.sqrt(gram[last, last] / max(self.state.rows[output], 1.0))
             return abs(self._dead_zone(output)) / (float(regressors.WIDTHS[-1]) * rms)
-        place = 2 * len(self.state.steps) - 1 + column  # behind φ and φ̇; the lag has no column
+        place = 2 * len(self.state.steps) - 1 + column  # after φ and φ̇; the lag has no column
         bend = abs(float(self.state.found[output * self._own + column]))
         return bend * math.sqrt(gram[place, place] / gram[last, last]) / LARGEST_BEND
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-#: s, argued: Motion that is kept to look back at; about 7 MB a joint (decision 006).
+#: s, argued: Motion whose rows are kept; about 7 MB a joint (decision 006).
 LOOK_BACK: Final = 64.0
 #: 1, argued: Times the start's length after which it ends without its uncertain parameters.
 PATIENCE: Final = 5.0
@@ -37,7 +37,7 @@ class MotionCount:
 
     @property
     def length(self) -> float:
-        """Rows of a start that is as short as configured."""
+        """Rows of a start of the configured length."""
         return self._start / self.row
 
     @property

@@ -1,11 +1,11 @@
 """State of each parameter: known, not identifiable from this motion and from which others, or doubtful.
 
-What the data do not distinguish is a direction of θ, not a parameter. From the covariance Σ of all of θ a parameter has
-two deviations: √Σ_ii, whatever the others are, and 1/√(Σ⁻¹)_ii, if all others were known. It is known where the first
-is small, not identifiable where only the second is, and doubtful where none is. Those from which it is not
-distinguished are the fewest others whose knowledge would make it known: time and again the one that it shares most
-variance with, V_ij²/V_jj, is taken as known. Where even the second is beyond what would explain all of the torque, the
-motion says nothing about the parameter: it is not identifiable, whatever the others are.
+The data fail to distinguish directions of θ rather than single parameters. From the covariance Σ of all of θ a
+parameter has two deviations: √Σ_ii, whatever the others are, and 1/√(Σ⁻¹)_ii, if all others were known. It is known
+where the first is small, not identifiable where only the second is, and doubtful where neither is. The parameters from
+which it is not distinguished are the fewest others whose knowledge would make it known: repeatedly, the one with which
+it shares most variance, V_ij²/V_jj, is taken as known. Where even the second is larger than a value that would explain
+all of the torque, the motion shows nothing of the parameter: it is not identifiable, whatever the others are.
 """
 
 from typing import Final
@@ -18,8 +18,8 @@ from estimators.quantities import Floats
 from estimators.thresholds import RIDGE
 
 KNOWN: Final = 0  # codes of a state
-NOT_IDENTIFIABLE: Final = 1  # from some others
-UNMODELLED_TORQUE: Final = 2  # from a torque of the angle that the model may lack
+NOT_IDENTIFIABLE: Final = 1  # separately from some others
+UNMODELLED_TORQUE: Final = 2  # separately from a torque of the angle that the model may lack
 DOUBTFUL: Final = 3
 
 
@@ -27,7 +27,7 @@ DOUBTFUL: Final = 3
 def conditional(covariance: Floats, deviations: Floats) -> None:
     """Write the deviation (p,) of each parameter if all others were known; covariance: (p, p), its diagonal positive.
 
-    Where the matrix cannot be inverted, it is the deviation whatever the others are.
+    Where the matrix cannot be inverted, it is the deviation with the others unknown.
     """
     p = len(deviations)
     unit, inverse = np.empty((p, p)), np.zeros((p, p))

@@ -1,9 +1,9 @@
-"""Standstill: finds the speed below which a joint rests, from its motion. No single number suits slide and spindle.
+"""Standstill: finds the speed below which a joint rests from its motion, as no single number suits all joints.
 
     ω_noise = max(ω_step, SURELY·ω_least)
     ω = min(ω₀, SHARE·ω_top) where ω_top > CLEAR·ω_noise, else ω₀; at least ω_noise as far as that is below MOST·ω_top
 
-ω₀: USUAL; ω_step: speed of a row in which the encoder moves by one step, as it may at rest on the edge between two;
+ω₀: USUAL; ω_step: speed of a row in which the encoder moves by one step, as may happen at rest on an edge;
 ω_top, ω_least: highest and lowest speed of the windows in which the joint has travelled (a drive that hunts about one
 place has not). A joint sticks where it turns, and the slower it is the longer; SHARE is large, so that such rows count
 as rest. Limits change at rows that are known beforehand, so results do not depend on how rows are cut.
@@ -27,15 +27,15 @@ USUAL: Final = 0.005
 SHARE: Final = 0.15
 #: 1, argued: Share of the highest speed within which a reversal is not yet taken for rest.
 MOST: Final = 0.05
-#: 1, tuned: Times the speed that one encoder step reads; slower motion was certain and 4 deviations off (decision 013).
+#: 1, tuned: Times the speed of one encoder step; slower motion gave values 4 of their deviations off (decision 013).
 CLEAR: Final = 20.0
-#: 1, argued: Times the least speed that is read, which noise does not reach.
+#: 1, argued: Factor from the least measured speed to one that noise does not reach.
 SURELY: Final = 3.0
-#: 1, argued: Times the speed that one encoder step reads, which rest on the edge of a step does not reach.
+#: 1, argued: Factor from the speed of one encoder step to one that rest on the edge of a step does not reach.
 STEPS: Final = 1.5
 #: s, argued: Time over which the highest and the least speed are taken.
 WINDOW: Final = 20.0
-#: s, argued: A joint must have travelled this long at the window's highest speed; less is a shake.
+#: s, argued: A joint must have travelled for this long at the window's highest speed; less is a vibration.
 TRAVEL: Final = 0.5
 #: 1, argued: Relative change of the standstill speed below which the one in force stays.
 NEWS: Final = 0.2
@@ -65,12 +65,12 @@ class Standstill:
         self.motion_range = MotionRange(rows_left=self._window)
 
     def set_encoder_step(self, since: int, speed: float) -> None:
-        """Note that from this instant (ns) one step of an encoder is known to read as this speed (rad/s, m/s)."""
+        """Note the speed (rad/s, m/s) that one step of an encoder gives, known from this instant (ns)."""
         self._coming.append((since, STEPS * speed))
         self.motion_range.steps_due = self._coming[0][0]
 
     def decide(self) -> None:
-        """Set the limits: a window is full, or an encoder's steps count from the next row on."""
+        """Set the limits when a window is full, or when an encoder's steps begin to count."""
         motion_range = self.motion_range
         if motion_range.rows_left == 0:
             self._close(motion_range)

@@ -1,4 +1,4 @@
-"""What the steps of encoders do to the θ of one estimator: its correction, the covariance left, and weights of rows."""
+"""Effect of encoder steps on the θ of one estimator: its correction, the covariance left, and weights of rows."""
 
 import numpy as np
 
@@ -89,8 +89,8 @@ def weigh_rounding(fit: FitState, learnt: Learnt) -> None:
 def find_what_is_left(fit: FitState, learnt: Learnt) -> None:
     """Write the covariance of θ (p, p) that the steps leave.
 
-    Along a direction of which steps are most of the information θ is not known, and so its column is mostly noise:
-    what its true part would explain is in the residual, so the prediction is off by the residual's rms at most.
+    Along a direction in which steps are most of the information θ is not known, because its column is mostly noise. The
+    torque of its true part is in the residual, so the prediction is off by the residual's rms at most.
     """
     state, steps, places, left = learnt.state, fit.steps, fit.places, fit.steps_left
     p, corrected = len(steps), is_corrected(fit)

@@ -7,12 +7,12 @@ With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the mot
     a parameter is known        √Σ*_ii ≤ ℓ_i = max(GOOD·|θ_i|, SMALL · s / leverage_i), lost at LOSE times that
     … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
 
-Σ* = Σ + what torques of the angle that the model lacks may have done to θ (misfit/unmodelled_torque.py). They count for
-parameters, but not for the prediction of the motion that is remembered, which they make right. σ holds Σ and the part
-of these torques that is seen, up to the limit of a known parameter, and all of Σ*_ii from LOSE times that limit on; in
-between a share of the rest, so that σ does not jump where the state does. σ of one that is not identifiable is infinite
-where √Σ*_ii is more than all of the torque would explain.
-The reasons are in docs/decisions/026-validity-by-direction.md.
+Σ* = Σ + what torques of the angle that the model lacks may have done to θ (misfit/unmodelled_torque.py). They are
+included for parameters, but not for the prediction of the remembered motion, which they make right. σ holds Σ and the
+part of these torques that is seen, up to the limit of a known parameter, and all of Σ*_ii from LOSE times that limit
+on; in between a share of the rest, so that σ does not jump where the state does. σ of one that is not identifiable is
+infinite where √Σ*_ii is more than all of the torque would explain. The reasons are in
+docs/decisions/026-validity-by-direction.md.
 """
 
 import math
@@ -39,16 +39,15 @@ from estimators.recursive.learner import Learner, Learnt, covariance_of
 from estimators.thresholds import GOOD
 from jointwatch_numba.layout import Flags, Integers, Layout, Matrix, Scratch, Vector
 
-#: 1, argued: Share of the torque's rms that may be uncertain: a value or a window that moves it by less is known well
-#: enough.
+#: 1, argued: Share of the torque's rms that may be uncertain: a value, or a window, that changes it by less is good.
 SMALL: Final = 0.01
 #: 1, argued: A valid value is lost at this many times either limit (hysteresis).
 LOSE: Final = 2.0
-#: deviations, argued: A value may be outside its plausible range by this much, since it is not known better.
+#: deviations, argued: A value may be outside its plausible range by so much of its own uncertainty.
 RANGE_MARGIN: Final = 3.0
-#: parameters, argued: Known ones that must all be zero before a torque is said to move nothing: one may be so small.
+#: parameters, argued: Known ones that must all be zero where a torque moves nothing: a single one may be that small.
 NEITHER: Final = 2
-#: 1, argued: Times the value that alone would explain the torque; beyond it θ has run away.
+#: 1, argued: Times the value that alone would explain the torque; beyond it θ has diverged.
 RUNAWAY: Final = 1e4
 
 
@@ -121,7 +120,7 @@ class Validity:
 
     @property
     def readiness(self) -> float:
-        """How near the parameters are to known on average, 0 … 1."""
+        """How close the parameters are to being known on average, 0 … 1."""
         return float(np.mean(1.0 / np.maximum(self.state.excess, 1.0)))
 
     @property
@@ -150,7 +149,7 @@ class Validity:
 
     @property
     def missing(self) -> tuple[Reason, ...]:
-        """What the motion does not show of each parameter that is not known, or that its value cannot be."""
+        """A reason for each parameter that is not known, or whose value is not possible."""
         return tuple(map(self._reason, self._unknown()))
 
     def reasons_with_causes(
@@ -161,9 +160,9 @@ class Validity:
     ) -> tuple[Reason, ...]:
         """Reasons as in `reasons`, with causes other than a lack of motion.
 
-        causes: what it is, of a parameter with this deviation; of_all: of the whole prediction; none where it is
-        nothing else; starting: whether to report each parameter that is not known, while a person can still choose
-        the motion.
+        causes: those of a parameter with this deviation; of_all: those of the whole prediction; empty where only motion
+        is lacking; starting: whether to report each parameter that is not known, while a person can still choose the
+        motion.
         """
         if self.state.good and not starting:
             return ()
@@ -186,13 +185,13 @@ class Validity:
         return [i for i, weak in enumerate(alone) if weak or not plausible(state, i)]
 
     def _uncertain(self) -> Reason:
-        """The reason where θ as a whole is not certain enough, or not of this torque, though each parameter may be."""
+        """The reason where θ as a whole is not certain enough, or does not explain this torque."""
         if not moves(self.state):
             return Reason("torque_moves_nothing")
         return Reason("prediction_uncertain", None, {"percent": 100.0 * float(self.state.prediction)})
 
     def _caused(self, which: int, causes: tuple[Reason, ...]) -> tuple[Reason, ...]:
-        """Those of one parameter: each cause with its value, else that the motion does not show it."""
+        """The reasons of one parameter: each cause with its value, otherwise that the motion does not show it."""
         if not causes or not plausible(self.state, which):
             return (self._reason(which),)
         parameter, numbers = self._parameters[which], self._numbers(which)
@@ -206,7 +205,7 @@ class Validity:
         return {"value": float(self.state.values[which]), "deviation": deviation}
 
     def _reason(self, which: int) -> Reason:
-        """What the motion does not show of a parameter, or that its value cannot be."""
+        """The reason why a parameter is not known, or that its value is not possible."""
         parameter, state, numbers = self._parameters[which], self.state, self._numbers(which)
         name, peak, excess = parameter.name, state.peak, float(state.excess[which])
         if not plausible(state, which):
@@ -222,7 +221,7 @@ class Validity:
 
 @kernel((ValidityState, "i8"))
 def plausible(judged: ValidityState, which: int) -> bool:
-    """Whether a value is within its range, give or take three deviations."""
+    """Whether a value is within its range by three deviations."""
     value, margin = judged.values[which], RANGE_MARGIN * judged.deviations[which]
     return bool(judged.low[which] - margin <= value and value <= judged.high[which] + margin)
 
@@ -245,7 +244,7 @@ def moves(judged: ValidityState) -> bool:
 
 @inline
 def _reported_deviation(judged: ValidityState, which: int) -> float:
-    """σ that is reported: of what is seen at the parameter's limit of known, and √Σ*_ii from LOSE times that limit on.
+    """Reported σ: with only the seen part up to the limit of a known parameter, √Σ*_ii from LOSE times that limit on.
 
     In between it changes with Σ*, so it does not jump where the state does.
     """
@@ -333,7 +332,7 @@ def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
     if learnt.power > 0.0:
         judged.prediction = np.sqrt(max(square, 0.0) / learnt.power)
         judged.good = within and moves(judged) and judged.prediction <= SMALL * (LOSE if judged.good else 1.0)
-    else:  # there was no torque that it could be a share of
+    else:  # there was no torque to compare with
         judged.prediction, judged.good = 0.0, known
 
 
@@ -361,7 +360,7 @@ def _healthy(theta: Floats, d: Floats, bound: Floats, signal: float) -> bool:
 def reason_to_restart(learner: Learner) -> str:
     """Why a learner must start again, or "" when it need not.
 
-    A value is runaway when it is beyond 10⁴ times what explains y with the column at its typical size.
+    A value has diverged when it is beyond 10⁴ times the one that explains y with the column at its typical size.
     """
     theta, d = learner.rls.theta, learner.rls.d
     if _healthy(theta, d, learner.rls.bound, learner.state.signal):

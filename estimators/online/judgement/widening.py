@@ -9,9 +9,9 @@ behind: how far θ is from its own mean under the same forgetting, and so from a
 (Brown's double exponential smoothing); late: what a lag of the torque that is not known may do (scores.py); steps: of
 an encoder. Each is taken without what noise explains, along its own directions. A direction that is not identifiable
 may explain all of the torque. In a joint that moves one way, these are the directions that rows clear of any stop do
-not identify, since at a stop friction is any torque up to Coulomb's. None of these changes θ. Beside Σ is what columns
-that the model lacks did to θ (misfit/regressors.py), or may have done (misfit/unmodelled_torque.py): where they are
-known to act, or may, the prediction is right because of it.
+not identify, since at a stop friction is any torque up to Coulomb's. None of these changes θ. Σ does not contain what
+columns that the model lacks did to θ (misfit/regressors.py), or may have done (misfit/unmodelled_torque.py): their
+effect on θ is what makes the prediction right.
 """
 
 from typing import Final
@@ -204,7 +204,7 @@ def _consider_cut(fit: FitState, learnt: Learnt, covariance: Floats, directions:
 def reconsider_cut(fit: FitState, learnt: Learnt) -> None:
     """Consider a torque that is cut toward zero by the rows so far, of which there are too few for scores.
 
-    What a cut does to θ follows from the rows that θ rests on, and behind an alarm these are others: the sign of the
+    What a cut does to θ follows from the rows that θ rests on, and after an alarm these are others: the sign of the
     torque may have been that of the speed, and is no longer. Where θ rests on earlier ones, as what was recalled does,
     it stands. Whether the torque is cut they tell as far as white noise lets them.
     """
@@ -254,17 +254,17 @@ def _take_off_change(fit: FitState, learnt: Learnt) -> None:
 
 @kernel((FitState, Learnt))
 def answer_for_change(fit: FitState, learnt: Learnt) -> None:
-    """Let an alarm answer for what the last rows said of a change: from now on its values are learnt anew."""
+    """Note that an alarm has answered a change that the last rows showed: its values are learnt anew from now on."""
     fit.answered[:] = fit.changed
     _take_off_change(fit, learnt)
 
 
 @kernel((FitState, Learnt, "b1"))
 def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
-    """Write what the block that ends and the one before say that a parameter has changed by since.
+    """Write by how much a parameter has changed, according to the block that ends and the one before.
 
-    The sums are still those of the blocks before this one. good: whether the prediction is trusted, else no value is,
-    and a change is none of the joint, as where somebody leads it.
+    The sums are still those of the blocks before this one. good: whether the prediction is trusted; otherwise no value
+    is, and a change need not be the joint's, for example where a person leads it by hand.
     """
     scores, settings, p = fit.scores, fit.settings, len(fit.steps)
     block = products(fit.sums.products, _weights(learnt), p)
@@ -345,7 +345,7 @@ def _straight(fit: FitState) -> Floats:
 
 @inline
 def _add_effects(fit: FitState, learnt: Learnt, factor: float, noise: Floats, straight: Floats) -> float:
-    """Add to the effects on θ: of rows that saw a reversal, of those behind one, and of a truth that moves.
+    """Add to the effects on θ: of rows that saw a reversal, of those after one, and of a truth that moves.
 
     Returns the least share of the residual that is noise: as at the start, but what θ is behind is no noise.
     """

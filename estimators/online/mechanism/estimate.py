@@ -9,9 +9,9 @@ from estimators.reasons import Reason
 
 
 class FrictionRatio(NamedTuple):
-    """Friction that one drive feels of all joints, over what the model says of it."""
+    """Friction of all joints that one drive feels, over that of the model."""
 
-    ratio: float  # 1; NaN while nothing can be said
+    ratio: float  # 1; NaN while it is not known
     deviation: float  # from blocks of rows
     progress: float  # of the window, per cent
 
@@ -32,5 +32,5 @@ class MechanismEstimate:
     contact: tuple[bool, ...]  # (d,) the residual is beyond its threshold, or has been just before
     ratios: tuple[FrictionRatio, ...]  # (d,)
     position: Floats  # (tree joints,) rad (m), of joints without an encoder by the loops
-    loads: Floats  # (j, LOADS) what each joint carries, see models/mechanisms/joint_load.py
+    loads: Floats  # (j, LOADS) load of each joint, see models/mechanisms/joint_load.py
     progress: float  # of the start, per cent

@@ -26,7 +26,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.thresholds import AT_REST, START
 
-VERSION: Final = 1  # of what is kept
+VERSION: Final = 1  # of the kept state
 #: rows, argued: Rows between two looks at the share of torque that is unexplained: half a second.
 LOOK: Final = 100
 
@@ -88,7 +88,7 @@ class MechanismEstimator:
         return events
 
     def keep(self) -> dict[str, Any] | None:
-        """State that outlives a restart, as plain data; None while the start lasts or something is wrong."""
+        """State that a restart keeps, as plain data; None while the start lasts or something is wrong."""
         contact = self._contact
         if self._start.active or contact.reported.any():
             return None
@@ -100,7 +100,7 @@ class MechanismEstimator:
         }
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `keep` gave. Raises ValueError where it is of another version or mechanism."""
+        """Go on from the state that `keep` returned. Raises ValueError for another version or mechanism."""
         found = [np.array(saved.get(name, ()), np.float64) for name in ("thresholds", "deviations", "adopted")]
         right = all(one.shape == (len(self.drives),) and np.isfinite(one).all() for one in found)
         if saved.get("version") != VERSION or not right:
@@ -172,7 +172,7 @@ class MechanismEstimator:
                     self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Find the thresholds anew: those so far are of residuals of another friction."""
+        """Find the thresholds anew: the present ones belong to another friction."""
         self._start.begin_anew()
         self._start.active = True
         self._contact.explained()
@@ -181,7 +181,7 @@ class MechanismEstimator:
 
     def _end_look(self) -> None:
         self._moves, self._speed = self._speed > AT_REST, 0.0
-        if self._moves and self._contact.calm:  # a push is reported by itself
+        if self._moves and self._contact.calm:  # a push is reported separately
             self._unexplained.absorb(self._look[0, : self._looked], self._look[1, : self._looked])
         self._looked = 0
 

@@ -1,10 +1,10 @@
-"""Positions and torques of a mechanism's drives → what the model says of them, in step with the filtered torque.
+"""Turns positions and torques of a mechanism's drives into the model's torque, in step with the filtered measured one.
 
     QUICK low-pass   of position and torque; the loops give the passive joints, inverse dynamics the drives' torque
                      with the friction of every joint under its own constraint force
     SLOW low-pass    of the measured and the predicted torque: both have passed the same two filters
 
-The model is not linear in the motion (friction turns its sign), so it is evaluated behind the quick filter, whose
+The model is not linear in the motion (friction turns its sign), so it is evaluated after the quick filter, whose
 bandwidth is far above that of the motion, FORMED times a second.
 """
 
@@ -29,19 +29,19 @@ FORMED: Final = 200.0
 class MechanismChunk(NamedTuple):
     """Filtered rows of d drives, at FORMED Hz."""
 
-    quick: Floats  # (rows, d) rad/s (m/s), speed behind the quick low-pass
-    dq: Floats  # (rows, d) behind both
+    quick: Floats  # (rows, d) rad/s (m/s), speed after the quick low-pass
+    dq: Floats  # (rows, d) after both
     tau: Floats  # (rows, d) measured, N·m (N)
     predicted: Floats  # (rows, d)
     friction: Floats  # (rows, d) of predicted
     stiction: Floats  # (d,) torque that friction may hold at rest
     usable: NDArray[np.bool_]  # (rows,)
     whole: bool  # all are usable
-    problem: str  # why the model says nothing; "" where it does
+    problem: str  # why the model gives no torque; "" where it does
 
 
 class MechanismFilter:
-    """Turns rows of positions and torques into chunks, and knows where the mechanism is."""
+    """Turns rows of positions and torques into chunks, and keeps the mechanism's pose."""
 
     def __init__(self, mechanism: Mechanism, period: float) -> None:
         """period: s between rows."""
@@ -65,7 +65,7 @@ class MechanismFilter:
         if np.isfinite(place).all():
             problem, stiction = self._model(place[:, :d], rate[:, :d], second[:, :d], torque)
         if problem:
-            torque[:] = place[:, d:], np.zeros((len(place), d))  # the low-pass goes on from what is measured
+            torque[:] = place[:, d:], np.zeros((len(place), d))  # the low-pass goes on from the measured torque
             self.loads[:] = np.nan
         slow, speed, _ = self._slow.absorb(np.concatenate((place, torque[0], torque[1]), axis=1))
         tau, predicted, friction = (slow[:, k * d : (k + 1) * d] for k in (1, 2, 3))
@@ -74,7 +74,7 @@ class MechanismFilter:
         return MechanismChunk(quick, dq, tau, predicted, friction, stiction, good, whole and not problem, problem)
 
     def _model(self, q: Floats, dq: Floats, ddq: Floats, out: Floats) -> tuple[str, Floats]:
-        """Fill out (2, rows, d) with torque and friction; why that is impossible, and what friction holds at rest."""
+        """Fill out (2, rows, d) with torque and friction; returns why it cannot, and the torque held at rest."""
         mechanism, drives = self.mechanism, self._drives
         full = np.zeros((3, len(q), mechanism.size()))
         full[:, :, drives] = q, dq, ddq

@@ -24,7 +24,7 @@ ROWS: Final = 200
 BLOCKS: Final = 20
 #: 1, argued: Relative change of friction that is reported: warming up changes it by less within a shift.
 GROWTH: Final = 0.25
-#: 1, argued: The same where the residual is beyond its threshold: that has a cause, and friction may be it.
+#: 1, argued: The same where the residual exceeds its threshold: friction may be the cause.
 SUSPECTED: Final = 0.05
 #: 1, argued: Share of the limits below which a change that was reported is over (hysteresis).
 OVER: Final = 0.5
@@ -48,7 +48,7 @@ class FrictionLevel:
     ) -> Event | None:
         """Take rows (rows,) of the moving drive; returns what has happened.
 
-        time: ns; suspected: the residual has been beyond its threshold.
+        time: ns; suspected: the residual has exceeded its threshold.
         """
         if not self.changed:
             self._least = SUSPECTED if suspected else GROWTH

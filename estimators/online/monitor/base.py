@@ -1,4 +1,4 @@
-"""Base of all monitors. A monitor gets numbers and returns a decision; it changes nothing but its own memory.
+"""Base of all monitors. A monitor gets numbers and returns a decision; it changes only its own memory.
 
 At the end of a block it gets a Moment, and answers with a decision, or with a request for a window. The Evidence of
 that window then gives the decision. Decisions are carried out in change_handling.py.
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from estimators.quantities import Floats
 
-#: deviations, argued: Deviations that a step of η or a residual must have; it is tested once a second, for days.
+#: deviations, argued: Least deviations of a significant step of η or residual; it is tested once a second, for days.
 SIGNIFICANT: Final = 4.0
 
 
@@ -25,7 +25,7 @@ class Moment(NamedTuple):
     capacity: int  # past rows that are kept to look back at
     searching: bool  # whether a refit is under way
     suspicious: bool  # whether the squared error has begun to add up, as it does before an alarm
-    basis: int  # rows that η in force was found from
+    basis: int  # rows from which η in force was found
     moved: int  # rows of motion since the present phase began
     elapsed: float  # s of motion since the last alarm
     variance: float  # residual variance of the last rows, over that of the noise
@@ -36,7 +36,7 @@ class Moment(NamedTuple):
 
 
 class Purpose(StrEnum):
-    """For what a window is requested."""
+    """Purpose of a requested window."""
 
     CHANGE = "change"
     SHARPEN = "sharpen"
@@ -44,10 +44,10 @@ class Purpose(StrEnum):
 
 
 class Before(StrEnum):
-    """What is taken as known of θ, but for the friction, when a window is examined or searched."""
+    """Prior knowledge of θ, except for the friction, when a window is examined or searched."""
 
     NOTHING = "nothing"
-    CHANGE = "change"  # what was known before the change that is looked into
+    CHANGE = "change"  # that from before the change under examination
     NOW = "now"
 
 
@@ -61,21 +61,21 @@ class WindowRequest(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What the rows of a window say while η stays as it is in force."""
+    """Results of a window's rows with η in force."""
 
     purpose: Purpose
     first: int  # number of its first row
-    now: int  # number behind its last
+    now: int  # number after its last
     rows: int  # rows since the change
     needed: float  # rows that a start takes at least
     span: int  # rows of one period of the motion
     usual: float  # residual variance of the start, over that of the noise
-    overlap: float  # how many rows share the same samples, and so count as one
+    overlap: float  # number of rows that share the same samples and so count as one
     variance: float  # residual variance of the window, over that of the noise
     signal: float  # mean square of the torque, over the variance of the noise
     unchanged: float  # by how much χ² is worse with θ from before than with the window's own
-    gain: float  # by how much χ² would fall with another η; NaN where that is not needed, as `reach`
-    reach: float  # variance of the torque over the whole motion that the window leaves open, over that of a row's noise
+    gain: float  # by how much χ² would fall with another η; NaN where it is not needed
+    reach: float  # uncertainty (variance) of the torque of the whole motion, over that of a row's noise; NaN as `gain`
     step: Floats  # (nonlinear,) to the η that would explain most, of s
     sigma: Floats  # (nonlinear,) its deviations, of the window alone, for `noise`
     known: Floats  # (nonlinear,) deviations of s in force
@@ -83,15 +83,15 @@ class Evidence(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Decision: nothing follows."""
+    """Decision: do nothing."""
 
 
 class Recover(NamedTuple):
-    """Decision: the learner's present values count from now on."""
+    """Decision: use the learner's present values from now on."""
 
     text: str
     usual: bool = False  # whether the present residual is the usual one from now on
-    own: bool = False  # whether nothing has changed: the joint's own residual, as large as ever, raised the alarm
+    own: bool = False  # whether nothing has changed: the joint's usual residual raised the alarm
 
 
 class Restore(NamedTuple):
@@ -127,14 +127,14 @@ Decision = Wait | Recover | Restore | LearnTheta | SearchEta | GiveUp | Sharpen
 class Rejection(NamedTuple):
     """A refit that is rejected."""
 
-    first: int  # numbers of its window's first row, and behind its last
+    first: int  # numbers of its window's first row, and after its last
     last: int
     explains: bool  # whether its residual was fine, or there was none
     needed: float  # rows that a start takes
 
 
 class Monitor:
-    """Follows up alarms and looks after what is in force. Where a design says nothing else, nothing follows."""
+    """Examines alarms and checks the values in force. By default a method decides nothing."""
 
     state: Any  # what outlives a restart of the program, a dataclass
 
@@ -145,14 +145,14 @@ class Monitor:
 
     @property
     def onset(self) -> int:
-        """Number of the row from which on what is in force, or looked into, has been so."""
+        """Number of the row from which on the values in force, or under examination, hold."""
         return 0
 
     def started(self, noise: float, first: int, now: int) -> None:
         """Begin normal mode. noise: residual variance; first: number of the first row that it rests on."""
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """Take an alarm; began: number of the row of its cause. Returns whether it is a change of its own."""
+        """Take an alarm; began: number of the row of its cause. Returns whether it is a separate change."""
         return True
 
     def due(self, searching: bool) -> int | None:

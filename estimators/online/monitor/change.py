@@ -5,17 +5,17 @@ from typing import Final
 from estimators.online.monitor.base import Decision, GiveUp, Moment, Rejection, Wait
 from estimators.refit.acceptance import GROWTH
 
-#: s, argued: Motion that a transient is judged from at least.
+#: s, argued: Least motion from which a transient is judged.
 SHORTEST: Final = 1.0
 #: periods, tuned: Motion periods from a refit to its confirmation; after one period ω1 was 3.4 instead of 2.2 % off
 #: (decision 006, point 5).
 CONFIRM: Final = 1.6
 #: 1, tuned: Times the window of an unconfirmed refit before an alarm during it is judged (decision 006, point 5).
 UNCONFIRMED: Final = 1.5
-#: 1, tuned: Share of a window that no η explains, which the next one leaves out: origin not recorded.
+#: 1, tuned: Share of a window without a fitting η that the next window leaves out: origin not recorded.
 LEFT: Final = 0.15
-#: starts, argued: Motion after which a change is given up whose η explains it, but is uncertain or not the only one:
-#: what two starts leave in doubt, a third would hardly settle.
+#: starts, argued: Motion after which a change is given up that η explains, but with an uncertain or not unique value:
+#: a third start would hardly decide what two have not.
 DOUBTED: Final = 2.0
 
 
@@ -23,13 +23,13 @@ class ChangeInquiry:
     """Follows one change by numbers of rows; begins anew after a restart of the program."""
 
     def __init__(self) -> None:
-        self.onset = 0  # from which on what is in force, or looked into, has been so
-        self.newest = 0  # at which the last alarm's cause began
+        self.onset = 0  # row from which on the values in force, or under examination, hold
+        self.newest = 0  # row at which the last alarm's cause began
         self.attempt = 0  # rows since the onset before which no refit is tried
         self.confirm: int | None = None  # at which a refit is confirmed
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """Take an alarm; returns whether it is a change of its own, or belongs to an unconfirmed refit."""
+        """Take an alarm; returns whether it is a separate change, and does not belong to an unconfirmed refit."""
         self.newest, self.attempt = began, 0
         if self.confirm is None:
             self.onset = began

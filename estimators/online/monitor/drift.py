@@ -70,9 +70,9 @@ class DriftWatch:
         return self._sharpen(evidence) if evidence.purpose is Purpose.SHARPEN else self._drift(evidence)
 
     def _sharpen(self, evidence: Evidence) -> Decision:
-        """One Gauss–Newton step of η over all rows since it holds, once they are many more than it was found from.
+        """One Gauss–Newton step of η over all rows for which it holds, once they are many more than it was found from.
 
-        No search: the minimum is known, its place becomes more certain.
+        This needs no search: the minimum is known, only its place becomes more certain.
         """
         moved = np.abs(evidence.step) > SIGNIFICANT * np.hypot(evidence.sigma, evidence.known)
         if moved.any() or evidence.variance > delta(evidence.usual, evidence.signal, self._accept):

@@ -56,7 +56,7 @@ STRAIGHT: Final = 9.0
 
 @dataclass(slots=True)
 class Nothing:
-    """State of a FastMonitor that outlives a restart: none, because the rows do not."""
+    """State of a FastMonitor that a restart keeps: none, because rows are not kept."""
 
     VERSION: ClassVar[int] = 1
 
@@ -75,12 +75,12 @@ class FastMonitor(Monitor):
 
     @property
     def onset(self) -> int:
-        """Number of the row from which on what is in force, or looked into, has been so."""
+        """Number of the row from which on the values in force, or under examination, hold."""
         return self.change.onset
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is to be confirmed."""
+        """Whether no refit waits for its confirmation."""
         return self.change.confirm is None
 
     def started(self, _noise: float, first: int, now: int) -> None:
@@ -89,7 +89,7 @@ class FastMonitor(Monitor):
         self.drift.due = now
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """Take an alarm; returns whether it is a change of its own."""
+        """Take an alarm; returns whether it is a separate change."""
         self.drift.drifts = 0
         return self.change.alarmed(began, moment)
 

@@ -1,16 +1,16 @@
-"""Gradual changes: a truth that goes on moving would raise alarm after alarm; it is followed instead.
+"""Gradual changes: values that keep moving would raise alarm after alarm; they are followed instead.
 
-Behind an alarm that climbed slowly (its rows were no worse on average than QUIET times what the CUSUM allows), or that
-moved θ the same way as the one before, the change may go on. The fewest parameters that account for it, by
+After an alarm that rose slowly (on average its rows were no worse than QUIET times the CUSUM's allowance), or that
+moved θ in the same direction as the one before, the change may go on. The fewest parameters that account for it, by
 
     χ² = (Δ − Es)ᵀ V⁻¹ (Δ − Es)        Δ: θ since before the alarm    V: its covariance    E: columns of the identity
 
-are taken for what changes, and what was known of the others before the alarm counts again. Block by block θ goes on by
-the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the residual variance. So rows from before do
-not pull θ back, and its deviation holds what it may have moved. The change is reported where θ has moved over what a
-start takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its
-rate says. A jump may raise an alarm that climbs slowly, too. So a change that has not been reported has come to an end
-as soon as θ certainly no longer moves.
+are taken as the changing ones, and earlier knowledge of the others is used again. In each block θ moves by the change w
+of these in one block, with a deviation of the same size: θ += w, P += w wᵀ/v, v the residual variance. So earlier rows
+do not pull θ back, and its deviation contains what it may have moved. The change is reported where θ, within the length
+of a start, has moved by another half of its change up to the alarm. It has ended where θ has moved by less than half of
+its rate. A jump may raise an alarm that rises slowly, too; so a change that has not been reported ends as soon as θ
+certainly no longer moves.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.recursive.state import RecursiveState
 
-#: 1, argued: Least cosine between the ways of two alarms that are of one change: 60°, for a short motion tells little
-#: along some directions. It is also the least share of a rate at which the change still goes on.
+#: 1, argued: Least cosine between the moves of θ at two alarms of one change: 60°, since a short motion shows little
+#: along some directions. It is also the least share of its rate at which the change still goes on.
 ALIKE: Final = 0.5
 #: 1, argued: Least share of the rate of an alarm at which a change goes on: before its first row it may have moved
 #: unseen for ten times as long as the alarm lasted.
 UNSEEN: Final = 0.1
-#: deviations, argued: By so many half of that share must be more than nothing before less of it shows anything.
+#: deviations, argued: Half of that share must be so many deviations from zero before a slower move shows an end.
 SURE: Final = 3.0
 #: deviations, argued: A set of parameters accounts for a change where χ² is not larger than by chance: its mean and
 #: three deviations.
@@ -37,7 +37,7 @@ CHANCE: Final = 3.0
 #: 1, argued: Share of χ² that may be left beyond that: while θ moves, rows of several truths give the other parameters
 #: a part of it.
 LEFT: Final = 0.2
-#: 1, argued: Parameters that may change together; more are no wear, and nothing of the others counts again.
+#: 1, argued: Parameters that may change together; more are no wear, and earlier knowledge is not used again.
 TOGETHER: Final = 2
 
 
@@ -53,7 +53,7 @@ class GradualState:
     row: int = 0  # number of the row at which θ had these values
     alarm: int = 0  # number of the row at which it began to move from what is known of before
     began: int = 0  # ns, since when
-    slow: bool = False  # whether the last alarm climbed slowly
+    slow: bool = False  # whether the last alarm rose slowly
     going: bool = False  # whether it is followed
     reported: bool = False  # whether it has been reported
 
@@ -128,7 +128,7 @@ class GradualChange:
         self._learner.misfit += np.outer(way, way)
 
     def _way(self, before: RecursiveState) -> Floats:
-        """What changed of θ, in the fewest parameters that account for it; 0 where no few do."""
+        """Change of θ in the fewest parameters that account for it; 0 where no few do."""
         rls, factor = self._learner.rls, self._learner.deviation_factor
         change, p = rls.theta - before.theta, rls.p
         noise = rls.variance() * rls.share() * (rls.covariance() + _covariance(before)) * np.outer(factor, factor)
@@ -146,7 +146,7 @@ class GradualChange:
         return np.zeros(p)
 
     def _know_again(self, before: RecursiveState, way: Floats) -> None:
-        """Let what was known before an alarm count again, but along the way that θ has gone since."""
+        """Use the knowledge from before an alarm again, except along the move of θ since."""
         rls = self._learner.rls
         old = _covariance(before) + SOON**2 * np.outer(way, way) / rls.variance()
         size = np.sqrt(np.diag(old))

@@ -1,11 +1,11 @@
-"""Monitor of da Silva, de Souza, Schäfer 2007, section 6, to the letter: N_err > δ calls the search, and nothing else.
+"""Monitor exactly as in da Silva, de Souza, Schäfer 2007, section 6: only N_err > δ starts the search.
 
-    (9)   recursive least squares with variable forgetting go on, whatever happens
+    (9)   recursive least squares with variable forgetting always go on
     (10)  N_err, the rms error of their prediction, is compared with δ
     (11)  above δ, η is searched over the latest window, as long as the start was; what the search finds is in force
 
-There is no inquiry into what has changed, no test of a result, no confirmation and no drift. So a change of linear
-parameters calls the search as well, a window that straddles a change gives wrong values until the change has left it,
+There is no examination of a change, no test of a result, no confirmation and no test for drift. So a change of linear
+parameters starts the search as well, a window that straddles a change gives wrong values until the change has left it,
 and with the noise of a real drive the search may run all the time (docs/decisions/024-search-of-eta.md has figures).
 """
 
@@ -54,7 +54,7 @@ class PaperMonitor(Monitor):
         self.state.usual = noise
 
     def transient(self, _moment: Moment) -> WindowRequest | Decision:
-        """Go on with what the least squares have learnt."""
+        """Go on with the values of the least squares."""
         return Recover("the recursive least squares go on")
 
     def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:

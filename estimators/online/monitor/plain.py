@@ -13,10 +13,10 @@ from estimators.thresholds import ENDLESS
 
 #: 1, argued: Times the usual variance below which the residual is quiet again.
 QUIET: Final = 2.0
-#: s, argued: Motion that a transient lasts at least.
+#: s, argued: Least motion of a transient.
 RECOVERY: Final = 0.3
-#: 1, argued: Times what a start takes within which a second alarm is of the same motion, which has then shown all of
-#: itself (decision 006, point 10).
+#: 1, argued: Lengths of a start within which a second alarm belongs to the same motion, of which all has been seen by
+#: then (decision 006, point 10).
 SOON: Final = 2.0
 
 
@@ -42,7 +42,7 @@ class PlainMonitor(Monitor):
         self.state.quiet = QUIET * noise
 
     def alarmed(self, _began: int, moment: Moment) -> bool:
-        """Take an alarm, which is always a change of its own."""
+        """Take an alarm, which is always a separate change."""
         self.state.soon = moment.now - self.state.ended <= SOON * moment.needed
         return True
 
@@ -51,7 +51,7 @@ class PlainMonitor(Monitor):
         return None if searching else ENDLESS
 
     def transient(self, moment: Moment) -> WindowRequest | Decision:
-        """Wait until new values are there, or as long as a start takes."""
+        """Wait for new values, at most as long as a start takes."""
         quiet, own = moment.variance <= self.state.quiet, self.state.soon and moment.same
         if moment.elapsed >= RECOVERY and quiet and moment.covered:
             self.state.ended = moment.now

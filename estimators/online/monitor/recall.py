@@ -1,10 +1,10 @@
 """Recall: after a push, or whatever else has passed, the values from before it are trusted again.
 
-What was known before an alarm is kept. As soon as it explains the rows of AGAIN blocks of motion, one after the other,
-as well as it usually did, it stands: the rows in between were of something else. This holds while the alarm stands,
-and for SOON times a start's length behind it, for new values may have explained a push. An alarm that follows another
-so soon is of the same event, and leaves what is kept as it is; but what was recalled once and raises an alarm is given
-up.
+The values from before an alarm are kept. As soon as they explain the rows of AGAIN successive blocks of motion as well
+as they usually did, they are in force again: the rows in between were disturbed. This applies while the alarm stands,
+and for SOON times a start's length after it, since new values may have explained a push. An alarm that follows another
+so soon belongs to the same event, and leaves the kept values as they are; but values that were recalled once and raise
+an alarm are given up.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ from estimators.recursive.state import RecursiveState
 from estimators.recursive.weights import reversals
 from jointwatch_numba.layout import Layout, copy
 
-#: blocks, argued: Seconds of motion that what was known before must explain, one after the other.
+#: blocks, argued: Successive seconds of motion that the earlier values must explain.
 AGAIN: Final = 3
 #: 1, argued: Share of a block's rows that must be there, not seen at a reversal, for it to be judged.
 ENOUGH: Final = 0.25
@@ -32,23 +32,23 @@ class RecallState(Layout, version=2):
     learnt: Learnt  # what was known before the alarm
     fit: FitState
     until: int = -1  # number of the row up to which it may hold again
-    explained: int = 0  # blocks, one after the other, that it has explained
-    recalled: bool = False  # whether it was trusted again
+    explained: int = 0  # successive blocks that it has explained
+    recalled: bool = False  # whether it has been put in force again
     trusted: bool = False  # whether its prediction was trusted before the alarm
     open: bool = False  # whether directions had never been excited
 
 
 class Recall:
-    """What was known before an alarm, until it holds again or is of the past."""
+    """The values from before an alarm, until they are in force again or given up."""
 
     def __init__(self, learner: Learner, fit: FitState) -> None:
         self._learner, self._fit = learner, fit
         learnt = learner.state.copied()
         learnt.state = learner.rls.state.copied()
-        self.state = RecallState(learnt=learnt, fit=fit.copied())  # whose sums begin anew, and so may be shared
+        self.state = RecallState(learnt=learnt, fit=fit.copied())  # its sums begin anew, so they may be shared
 
     def alarmed(self, good: RecursiveState, now: int, needed: float, trusted: bool) -> bool:
-        """Keep what was known before an alarm; returns whether it is of an event of its own.
+        """Keep the values from before an alarm; returns whether it is of a separate event.
 
         good: the state before; now: number of the row; needed: rows that a start takes; trusted: whether its prediction
         was.
@@ -66,7 +66,7 @@ class Recall:
         return True
 
     def holds(self, sums: BlockSums, rows: float, now: int) -> bool:
-        """Whether what was known before holds again; sums: of a block that ends; rows: that a full one has."""
+        """Whether the earlier values hold again; sums: of a block that ends; rows: that a full one has."""
         own, before, count = self.state, self.state.learnt.state, float(sums.count.sum())
         if now > own.until or own.recalled or count < ENOUGH * rows:
             return False
@@ -76,11 +76,11 @@ class Recall:
         return own.explained >= AGAIN
 
     def give_up(self) -> None:
-        """Give up what was known before: the change goes on."""
+        """Give up the earlier values: the change lasts."""
         self.state.until = -1
 
     def restore(self) -> Floats:
-        """Go back to what was known; returns its values."""
+        """Go back to the earlier state; returns its values."""
         state = self._learner.rls.state
         alarms = state.alarms
         copy(self.state.learnt, self._learner.state)

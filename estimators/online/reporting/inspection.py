@@ -20,7 +20,7 @@ from estimators.rows import Rows, RowStore, copy_row
 from estimators.thresholds import COLLINEAR
 from jointwatch_numba.layout import Layout
 
-#: rows/s, argued: Rows that are looked at for the page, at most; they cost time and change no value.
+#: rows/s, argued: Most rows that are evaluated for the page; they cost time and change no value.
 RATE: Final = 50.0
 #: rows, argued: Rows that wait for a report, at most.
 KEPT: Final = 64
@@ -29,7 +29,7 @@ MEMORY: Final = 10.0
 
 
 class Inspection(NamedTuple):
-    """What a person sees of a joint in addition to its estimate."""
+    """Figures of a joint for a person, in addition to its estimate."""
 
     time: Nanoseconds  # (points,) ns
     points: Floats  # (points, 4), columns estimators.curves.POINT
@@ -74,7 +74,7 @@ class Inspector:
         recentre: Callable[[Rows], None],
         law: Settings | None = None,
     ) -> Inspection | None:
-        """Report what came since the last report; None if nothing did.
+        """Report on the rows since the last report; None without any.
 
         recentre: changes rows to what the parameters are for; law: in use, where not the configured one.
         """

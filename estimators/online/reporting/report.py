@@ -34,11 +34,11 @@ class ReportState(Layout):
     loop: LoopState
     gate: GateState
     judged: ValidityState
-    reported: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
+    reported: Vector  # values, deviations, error, λ, what was measured, and the row of it; η after either of the first
 
 
 class Verdict(NamedTuple):
-    """What a consumer may do with the values."""
+    """How far a consumer may use the values."""
 
     phase: Phase
     status: Status
@@ -82,7 +82,7 @@ class EstimateReport:
         return self._unsure or self._fit.spoiled
 
     def put_in_force(self, phase: Phase) -> None:
-        """Write the figures of η, which hold until the next decision."""
+        """Write the figures of η, which are valid until the next decision."""
         self._judged = b"", ()
         if self._parts.nonlinear is None:
             return
@@ -131,7 +131,7 @@ class EstimateReport:
     def reasons(self) -> tuple[Reason, ...]:
         """Why the values of normal mode may not be used, other than an alarm.
 
-        What is uncertain, and why, is found once for each judgement, ten times a second.
+        Uncertain values and their causes are found once for each judgement, ten times a second.
         """
         values, learner = self.state.judged.values.tobytes(), self._parts.learner
         if values != self._judged[0]:
@@ -203,7 +203,7 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
     certain = state.judged.good and is_sound(state)
-    first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
+    first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands after each
     for i in range(count):
         reported[i], reported[first + i] = recursive.theta[i], deviations[i]
         if idle:

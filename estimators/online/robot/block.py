@@ -19,14 +19,14 @@ BLOCK: Final = 50
 
 
 class Block:
-    """Rows of n joints, of which the first `count` are filled."""
+    """A block of rows of n joints; the first `count` rows are filled."""
 
     def __init__(self, parameters: int, at_rest: Floats) -> None:
         """parameters: columns of a row, those of the lags among them; at_rest: (n,) up to which speeds joints stand."""
         self.count, self._at_rest, joints = 0, at_rest, len(at_rest)
         self.X, self.Y = np.empty((BLOCK, joints, parameters)), np.empty((BLOCK, joints, PARAMETERS))
         self.r, self.u = np.empty((2, BLOCK, joints))  # residual against the model without payload, and with it
-        self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: where friction is that of motion, else 0
+        self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: 0 where the joint may stick
         self.rates = np.empty((2, BLOCK, joints))  # dq and ddq everywhere
         self.sample, self.e = np.full(BLOCK, -1), np.zeros((BLOCK, PLACES, joints))  # e: robot_shifted_quantiser.py
         self.speed = np.empty(BLOCK)  # the largest of all joints, in speeds at rest

@@ -1,7 +1,7 @@
-"""What follows from one part of a whole robot's estimator for the others, and is reported.
+"""Carries out and reports what one part of a whole robot's estimator has found, in its other parts.
 
-A residual that leaves its thresholds is examined; the cause that is found holds beside the model, or is learnt; a
-friction that has left its law gets a new one; the start ends. Each is an event or a finding.
+A residual that leaves its thresholds is examined; the cause that is found is applied in addition to the model, or is
+learnt; a friction that has left its law gets a new one; the start ends. Each is an event or a finding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from estimators.quantities import Floats
 
 #: 1, argued: Times its deviation by which a change that was just found is doubted.
 DOUBTFUL: Final = 3.0
-#: ns, argued: Time behind a change within which the model's own may go on changing, and what it does not know is no
+#: ns, argued: Time after a change within which the model's own may go on changing, and what it does not know is no
 #: contact: a minute, the time constant of a gear's oil.
 CHANGES_ON: Final = 60_000_000_000
 
@@ -42,7 +42,7 @@ class RobotChangeHandling:
         self._gradual = GradualFriction(self.findings, model.robot.names)
         self.time = 0  # ns, of the newest reading
         self._reference = learner.prediction  # by which the thresholds were set
-        # ns: until which a change that has just ended is doubted; until which the model's own change may go on
+        # ns, instants: until the first a change that has just ended is doubted; until the second the model may change
         self._doubted = self._changing = 0
         self._settled = 0  # blocks that had taught when the start ended
         self._contact_words = ""  # words about the last contact
@@ -91,7 +91,7 @@ class RobotChangeHandling:
             self._end_examination()
 
     def _end_examination(self) -> None:
-        """What was examined is over, and no cause of it was found that stays."""
+        """End an examination: the residual is within its thresholds again, and no lasting cause was found."""
         examined = self.findings.examined
         if examined is not None:
             self._doubted = self.time + round(1e9 * SOON)
@@ -113,7 +113,7 @@ class RobotChangeHandling:
             if verdict.fitted.cause.name == "friction":
                 self._report_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
             elif examined is not None or watch.contact.drifted[list(verdict.fitted.cause.joints)].any():
-                self.findings.take(self.time, verdict)  # what is beyond a threshold has lasted too long for a contact
+                self.findings.take(self.time, verdict)  # the residual was too large for longer than a contact
                 self._add_event(verdict.fitted.cause.name, verdict.text)
             if self.findings.examined is None and (examined is not None or watch.contact.drifted.any()):
                 watch.contact.explained()
@@ -137,7 +137,7 @@ class RobotChangeHandling:
             self.findings.report_tool(self.time, tool.difference.text)
 
     def _carry_out(self, verdict: AttributionVerdict) -> None:
-        """Hold what was found beside the model, or learn it."""
+        """Apply what was found in addition to the model, or learn it."""
         watch, start, cause = self._watch, self._start, verdict.fitted.cause
         key = cause.name, cause.joints
         if start.active and (verdict.beside_model or key not in start.changed):
@@ -146,7 +146,7 @@ class RobotChangeHandling:
         new = self.findings.take(self.time, verdict)
         if watch.tool is not None:
             watch.tool.forget()
-        # of a start nothing is known yet that could have changed
+        # before the start ends nothing is known that could have changed
         if new and (verdict.beside_model or not start.active):
             self._add_event(cause.name, verdict.text)
         watch.contact.explained()
@@ -219,7 +219,7 @@ class RobotChangeHandling:
         self._start.mark()
 
     def _begin_anew(self) -> None:
-        """Forget what was gathered of the start: it was before something has changed."""
+        """Forget what the start has gathered: something has changed since."""
         self._start.begin_anew()
         self._watch.contact.gather_anew()
         self._watch.attribution.gather_anew()

@@ -1,9 +1,9 @@
 """Learned compensation of each joint's residual, live: it is used only while it helps.
 
 Twice a second the mean squares of the last ten seconds of motion are compared, with and without it. It begins switched
-off. It is switched on when it reduces the residual by a twentieth, and off when the residual is larger with it: offline
-no test was found that says on which motion a learned compensation does harm (docs/identify.md). Rows beyond a contact
-threshold count, too, so that a compensation that looks like a contact is switched off as well.
+off. It is switched on when it reduces the residual by a twentieth, and off when the residual is larger with it: no
+offline test was found that predicts on which motion a learned compensation does harm (docs/identify.md). Rows beyond a
+contact threshold count, too, so that a compensation that looks like a contact is switched off as well.
 """
 
 from collections.abc import Sequence
@@ -70,13 +70,13 @@ class Compensation:
         return found
 
     def absorb(self, residual: Floats, learnt: Floats, counts: NDArray[np.bool_]) -> None:
-        """Take one row at 50 Hz: residual without it, its torque, and which joints count, (n,) each."""
+        """Take one row at 50 Hz: residual without the compensation, its torque, and which joints count, (n,) each."""
         self._look[0, counts] += residual[counts] ** 2
         self._look[1, counts] += (residual - learnt)[counts] ** 2
         self._rows[counts] += 1
 
     def compare(self) -> list[Switched]:
-        """Compare after half a second; returns what is switched from now on."""
+        """Compare after half a second; returns the compensations that are switched now."""
         switched = []
         for j in self.joints:
             if self._rows[j] > 0:
@@ -100,7 +100,7 @@ class Compensation:
         return np.where(np.isnan(self._squares), NOT_YET, self._squares)[:, :, self.joints]
 
     def resume(self, squares: Floats) -> None:
-        """Go on from what `keep` gave. Raises ValueError."""
+        """Go on from the state that `keep` returned. Raises ValueError."""
         if squares.shape != (LOOKS, 2, len(self.joints)):
             raise ValueError("what was kept of the robot is of another model or version: it starts anew")
         self._squares[:, :, self.joints] = np.where(squares < 0.0, np.nan, squares)

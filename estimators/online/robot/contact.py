@@ -3,16 +3,16 @@
     T_j = max(1.5 · max|r_j| of what was undisturbed,  4.75 ν_j)
 
 The largest torque that encoder steps imitate is added (robot_errors_in_variables.py). A joint that hardly moves, or
-slower than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the threshold,
-as soon as the quick speed says so, and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at
-most. A gear at rest may hold more than friction in motion: where a joint did so in the start, MARGIN times what was
-beyond its friction is the threshold at rest.
-Between two rows of a slow bus the step of friction at a reversal is spread over what is put there: such a joint counts
-as slow from one period of the bus before the reversal on, and everything lasts by a period longer.
+moves more slowly than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the
+threshold as soon as the quick speed shows this, and afterwards the part of it that the low-passes still contain,
+√2 e^(−ωt/√2), for SETTLING at most. A gear at rest may hold more than its friction in motion: where a joint did so in
+the start, MARGIN times the torque beyond its friction is the threshold at rest.
+Between two rows of a slow bus the step of friction at a reversal is spread over the interpolated rows: such a joint
+counts as slow from one bus period before the reversal, and everything lasts one period longer.
 ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
-behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
+after them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
 that is less than once an hour for seven joints. Other unexplained torque is slower, bounded, and was seen during the
-start; the factor 1.5 is for it.
+start; the factor 1.5 covers it.
 """
 
 import math
@@ -29,16 +29,16 @@ from estimators.quantities import Floats
 from estimators.thresholds import AT_REST, MEDIAN_SQUARE
 from jointwatch_numba.direct import direct
 
-#: 1, argued: Times the largest residual of the start that no contact stays below.
+#: 1, argued: Times the largest residual of the start: the least threshold of a contact.
 MARGIN: Final = 1.5
-#: deviations, derived: Deviations that white noise passes once in 5e5 chunks.
+#: deviations, derived: Deviations that white noise exceeds once in 5e5 chunks.
 GAUSSIAN: Final = 4.75
-#: s, derived: White noise behind both low-passes: its deviation over that of its change within this time.
+#: s, derived: White noise after both low-passes: its deviation over that of its change within this time.
 ROUGH: Final = 0.0205
 #: deviations, argued: Robust deviations beyond which a residual of the start is a push.
 OUTLIER: Final = 8.0
 #: 1, argued: Times its friction that a joint at rest may hold beyond it: static friction is up to twice that of motion,
-#: and the law may be on the other side. What is more in a start is a push.
+#: and the law may have the other sign. More than that in a start is a push.
 HOLDS: Final = 2.0
 #: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 019, point 5).
 LASTING: Final = 3
@@ -48,18 +48,18 @@ RELEASE: Final = 0.7
 QUIET: Final = 0.2
 #: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
 SOON: Final = 3.0
-#: s, argued: How long ago a residual is that a present one is compared with: a push reaches its size within a second.
+#: s, argued: Age of the residual that the present one is compared with: a push reaches its size within a second.
 EARLIER: Final = (5.0, 2.0)
-#: s, argued: Motion in that time, without which nothing is known of it: the low-passes have settled several times.
+#: s, argued: Least motion in that time for a comparison: the low-passes have settled several times.
 SHOWN: Final = 0.5
-#: 1, argued: Times what a residual was EARLIER, up to which a threshold is passed by a drift: from nothing to the
+#: 1, argued: A residual of at most so many times its value EARLIER has drifted past its threshold: from zero to the
 #: threshold that takes five seconds at least.
 GROWN: Final = 3.0
 #: s, argued: Time until the low-passes have forgotten a reversal at most (decision 019, point 4).
 SETTLING: Final = 0.1
 #: 1, derived: Slack that keeps a whole number of chunks whole when float64 rounds it up.
 WHOLE: Final = 1e-9
-#: N·m, derived: Keeps the outlier test from refusing everything where a residual is exactly zero.
+#: N·m, derived: Keeps the outlier test from rejecting everything where a residual is exactly zero.
 NO_NOISE: Final = 1e-12
 
 Flags = NDArray[np.bool_]
@@ -67,7 +67,7 @@ Counts = NDArray[np.int64]
 
 
 class ContactWatch:
-    """Sets the thresholds, and finds which joints are beyond them, and which of those are reported as contacts."""
+    """Sets the thresholds, and finds which joints exceed them and which of those are reported as contacts."""
 
     def __init__(
         self,
@@ -87,23 +87,23 @@ class ContactWatch:
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
         self.thresholds, self.steps = np.full(n, np.nan), np.zeros(n)  # steps: what encoders' add to them
-        self.unknown = np.zeros(n)  # what the model itself does not know of the torque adds to them
+        self.unknown = np.zeros(n)  # added to them: the uncertainty of the model's own torque
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.slow = np.full(n, AT_REST)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
-        self.reported: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
+        self.reported: NDArray[np.bool_] = np.zeros(n, np.bool_)  # in contact, short pauses included
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
-        self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
+        self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them for which every low-pass has settled
         self._above, self._below = np.zeros((2, n), np.int64)
         quiet, self._soon = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk)
-        later = (1.0 / quick - 1.0 / QUICK) / (math.sqrt(2.0) * math.pi)  # s, that a quicker low-pass knows it earlier
+        later = (1.0 / quick - 1.0 / QUICK) / (math.sqrt(2.0) * math.pi)  # s that a quicker low-pass is earlier
         self._settling = (SETTLING * SLOW_PASS / slow_pass + between + later) / chunk
-        self.remembered = math.ceil(self._settling - WHOLE)  # chunks that the low-passes still hold
+        self.remembered = math.ceil(self._settling - WHOLE)  # chunks for which the low-passes remember
         self._smeared, self._speeds = between / chunk, np.full(n, np.nan)  # chunks; quick speeds of the last row
-        self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
-        self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
-        self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
+        self._wait = np.full(n, quiet)  # quiet chunks after which a contact is over
+        self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was over
+        self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, after and before the slow low-pass
         self._turned = np.zeros(n)  # chunks since either was
         self.held = np.zeros(n)
         """(n,) what a joint at rest holds beyond its friction and the threshold."""
@@ -116,47 +116,47 @@ class ContactWatch:
         self._past, self._at = np.full((first, n), np.nan), 0  # of each chunk, where the joint moved; the oldest
         self._compared, self._shown = first - last, round(SHOWN / chunk)
         self._quickly = np.zeros(n, np.int64)  # chunks in a row beyond the threshold that no drift explains
-        self.drifting: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints beyond their thresholds, slowly
-        self.drifted: NDArray[np.bool_] = np.zeros(n, np.bool_)  # that were, since all was explained
-        self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
-        self.calm = True  # nothing is beyond
+        self.drifting: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints that pass their threshold slowly
+        self.drifted: NDArray[np.bool_] = np.zeros(n, np.bool_)  # drifted since all was last explained
+        self.ready = bool(np.isfinite(self.thresholds).all())  # whether the thresholds are set
+        self.calm = True  # no joint exceeds its threshold
         self._nothing = np.full(n, np.nan)
-        self._learnt = np.zeros(n)  # largest residual that learning has made since the thresholds stand
+        self._learnt = np.zeros(n)  # largest residual that learning has caused since the thresholds were set
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
         self._resting = np.zeros(n)  # largest residual of the start beyond friction, where a joint was at rest
 
     @property
     def recent(self) -> Flags:
-        """Joints (n,) in contact, or until SOON ago: what has happened to them may not be known yet."""
+        """Joints (n,) in contact now or within the last SOON, whose cause may not be known yet."""
         return self._rested < self._soon
 
     @property
     def limits(self) -> Floats:
-        """Thresholds (n,) with what the encoders' steps, and what is not known of θ, add."""
+        """Thresholds (n,), with the effect of the encoders' steps and of the uncertainty of θ."""
         return self.thresholds + self.steps + self.unknown
 
     def explained(self) -> None:
-        """Judge all joints anew: what was beyond the threshold has found its cause."""
+        """Judge all joints anew: the cause of the residual that exceeded a threshold has been found."""
         self.beyond[:], self.reported[:], self.drifted[:], self.calm = False, False, False, True
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, quick: Floats, dq: Floats) -> None:
-        """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
+        """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq after it."""
         _notice_speeds(dq, quick, *self._motion)
 
     @property
     def _motion(self) -> tuple[Floats, float, float, Floats, Floats, Floats, Floats, Flags, Flags]:
-        """What `notice` follows of the motion, as kernels take it."""
+        """The state of the motion that `notice` follows, as arguments of kernels."""
         return (
             self.slow, self._settling, self._smeared, self._speeds, self._moved, self._slid, self._turned, self.moving,
             self.sliding,
         )  # fmt: skip
 
     def pass_within(self, quick: Floats, dq: Floats, residual: Floats, friction: Floats) -> Floats | None:
-        """Notice and judge a chunk in one call where no joint is beyond a threshold, or was; else do nothing.
+        """Notice and judge a chunk in one call where no joint exceeds a threshold, or did just before; else do nothing.
 
-        Most chunks are such ones: nothing that is reported changes, whatever is added to the thresholds. Returns the
-        mean residual (n,) of the chunk, None where nothing was done; arguments as of `notice` and `judge`.
+        This is the usual chunk: nothing that is reported changes, whatever is added to the thresholds. Returns the mean
+        residual (n,) of the chunk, None where nothing was done; arguments as of `notice` and `judge`.
         """
         mean = np.empty(len(friction))
         within = self.ready and _within(
@@ -171,7 +171,7 @@ class ContactWatch:
         return mean
 
     def gather(self, residual: Floats, friction: Floats) -> None:
-        """Take the residual of a chunk (rows, n) of the start; joints that hardly move say what they hold only.
+        """Take the residual of a chunk (rows, n) of the start; joints that hardly move show their torque at rest only.
 
         friction: as of `judge`.
         """
@@ -180,11 +180,11 @@ class ContactWatch:
         self._gathered.append(found)
 
     def gather_anew(self) -> None:
-        """Forget the residuals so far: they were of another robot, or of another model of it."""
+        """Forget the residuals so far: they belong to another robot, or to another model of it."""
         self._gathered, self._resting = [], np.zeros_like(self._resting)
 
     def gathered(self) -> tuple[Floats, Floats]:
-        """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError if none."""
+        """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError without any."""
         if not self._have_moved().any():
             raise ValueError("nothing has moved since the start")
         return self._of_start()
@@ -194,7 +194,7 @@ class ContactWatch:
         return np.asarray(np.isfinite([one[1] for one in self._gathered] or [self._nothing]).any(axis=0), np.bool_)
 
     def _of_start(self) -> tuple[Floats, Floats]:
-        """Return what `gathered` does, and the taught values for joints that have not moved."""
+        """As `gathered`, with the taught values for joints that have not moved."""
         moved = self._have_moved()
         if not moved.any():  # never calm, or always turning around
             return self._taught, self.deviations
@@ -206,7 +206,7 @@ class ContactWatch:
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
     def resume(self, thresholds: Floats, deviations: Floats, held: Floats | None = None) -> None:
-        """Continue with earlier thresholds, deviations, and what joints held at rest, (n,) each."""
+        """Continue with earlier thresholds, deviations, and torques that joints held at rest, (n,) each."""
         self.thresholds, self.deviations, self.ready = thresholds, deviations, True
         self.held = self.held if held is None else held
 
@@ -240,11 +240,11 @@ class ContactWatch:
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
-        """Whether this chunk is beyond a threshold; arguments as of `judge`."""
+        """Whether this chunk exceeds a threshold; arguments as of `judge`."""
         return bool(_exceeded(residual, friction + self.held, self.limits, self._turned, self._decay))
 
     def stuck(self, friction: Floats) -> Floats:
-        """Torque (n,) that each joint's friction may hold now, as far as the low-passes still show it."""
+        """Torque (n,) that each joint's friction may hold now, as the low-passes still contain it."""
         since = np.minimum(self._turned.astype(np.int64), len(self._decay))
         return np.asarray((friction + self.held) * np.append(self._decay, 0.0)[since])
 
@@ -253,8 +253,8 @@ class ContactWatch:
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Joints in contact from now on, and those whose contact is over, (n,) each; None where neither changes.
 
-        residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest; before: the residual by
-        what was known when the thresholds were set, where `residual` exceeds one: of the two the smaller counts.
+        residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest; before: where
+        `residual` exceeds a threshold, the residual by what was known when these were set: the smaller one counts.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
         limits, counts = self.limits, (self._above, self._below)
@@ -285,7 +285,7 @@ class ContactWatch:
         return (fresh, over) if changes else None
 
     def _follow_drift(self, mean: Floats) -> None:
-        """Find joints whose residual has come beyond its threshold slowly; mean: (n,) of the chunk."""
+        """Find joints whose residual has passed its threshold slowly; mean: (n,) of the chunk."""
         past, at, chunks = self._past, self._at, len(self._past)
         past[at] = np.where(self.moving & ~self.reported, mean, np.nan)
         self._at = at = (at + 1) % chunks
@@ -363,10 +363,10 @@ def _pass_within(
     thresholds: Floats, steps: Floats, decay: Floats, beyond: Flags, reported: Flags, above: Counts, quickly: Counts,
     drifting: Flags, rested: Counts, past: Floats, mean: Floats,
 ) -> bool:  # fmt: skip
-    """What `_notice`, `_judge`, `_follow_drift` and `_update_reported` do where no joint is beyond its threshold.
+    """Does what `_notice`, `_judge`, `_follow_drift` and `_update_reported` do where no joint exceeds its threshold.
 
-    How long a residual has been below RELEASE counts for joints that are beyond or reported only: it begins anew with
-    each chunk above the threshold, so it is left as it is here.
+    How long a residual has been below RELEASE is used only for joints that exceed a threshold or are reported: it
+    begins anew with each chunk above the threshold, so it is not changed here.
     """
     for j in range(len(beyond)):
         if beyond[j] or reported[j]:
@@ -413,7 +413,7 @@ def _gather(
 
 @inline
 def _stuck(friction: Floats, turned: Floats, decay: Floats, j: int) -> float:
-    """Torque that friction may hold, as far as the low-passes still show it."""
+    """Torque that friction may hold, as the low-passes still contain it."""
     k = int(turned[j])
     return float(friction[j] * decay[k]) if k < len(decay) else 0.0
 

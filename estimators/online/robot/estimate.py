@@ -1,4 +1,4 @@
-"""Declares the report of a whole robot at one instant, and its state that outlives a restart."""
+"""Declares the report of a whole robot at one instant, and the state that a restart keeps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,15 +16,15 @@ from estimators.online.robot.findings.tool import ToolDifference
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
-VERSION: Final = 4  # of what is kept
+VERSION: Final = 4  # of the kept state
 
-BAD: Final = np.array([np.nan])  # what cannot be read
+BAD: Final = np.array([np.nan])  # in place of a value that cannot be read
 
 
 class Friction(NamedTuple):
     """Friction torque of every joint at two speeds, without its offset.
 
-    It is certain even where Coulomb and viscous friction trade.
+    It is certain even where Coulomb and viscous friction cannot be distinguished from each other.
     """
 
     speeds: Floats  # (n, 2) rad/s (m/s)
@@ -33,7 +33,7 @@ class Friction(NamedTuple):
 
 
 class HeldFinding(NamedTuple):
-    """Declares a change of one joint that is held beside the model: another torque constant, a slip, a spring."""
+    """Declares a change of one joint that is no part of the model: another torque constant, a slip, a spring."""
 
     value: float  # share of the torque, or angle, rad (m), beyond the true one; stiffness, N·m/rad (N/m)
     deviation: float
@@ -50,20 +50,20 @@ class RobotEstimate:
     reasons: tuple[Reason, ...]
     measured: Floats  # (n,) filtered torque, N·m (N)
     predicted: Floats  # (n,) of the model, the payload included
-    deviations: Floats  # (n,) of the residual where nothing was wrong
-    thresholds: Floats  # (n,) with what a joint that turns around may hold by its friction; NaN until they stand
-    contact: tuple[bool, ...]  # joints whose residual is beyond theirs, or has been just before
+    deviations: Floats  # (n,) of the undisturbed residual
+    thresholds: Floats  # (n,) with the friction that a joint may hold while it turns around; NaN until they are set
+    contact: tuple[bool, ...]  # joints whose residual exceeds theirs, or has just before
     payload: Payload
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
-    findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
+    findings: tuple[RobotFinding, ...] = ()  # the oldest first
     touch: ContactForce | None = None  # the link that is touched, and the force; None without a contact
-    tool: ToolDifference | None = None  # what is carried less what the controller expects; None: not configured
+    tool: ToolDifference | None = None  # carried body less the controller's tool; None: not configured
 
 
 @dataclass(frozen=True, slots=True)
 class RobotEstimatorState:
-    """State that outlives a restart."""
+    """State that a restart keeps."""
 
     version: int
     theta: Floats  # (p + n,) the lags of the torques last

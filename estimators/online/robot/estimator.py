@@ -4,7 +4,7 @@
     50 Hz         regression rows: base parameters, friction, the last link's ten parameters (motion.py)
     0.5 s         what explains the residual: causes compete (residual_attribution.py). Does a learned compensation,
                   where one was asked for, still help (compensation.py)?
-    1 s           Bayesian update towards the prior; a block teaches three seconds later, if nothing happened meanwhile
+    1 s           Bayesian update towards the prior; a block teaches three seconds later, unless something happens
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
 The reasons for this design are in docs/decisions/018-whole-robots-learning.md.
@@ -50,7 +50,7 @@ class RobotEstimator:
     """Identifies one robot from equidistant rows of all its joints.
 
     A RobotLearner has the parameters, a RobotWatch judges the residual, a RobotStart counts the motion of the start,
-    and RobotChangeHandling carries out what follows from one for the others; this class feeds them rows, and reports.
+    and RobotChangeHandling passes on what one has found to the others; this class feeds them rows, and reports.
     """
 
     def __init__(
@@ -158,11 +158,11 @@ class RobotEstimator:
         return *self._watch.contact.gathered(), self._learner.discrepancy.spread
 
     def findings(self) -> tuple[RobotFinding, ...]:
-        """What has happened, the oldest first: one record each, refined while more is known."""
+        """What has happened, the oldest first: one record each, refined as more becomes known."""
         return self._findings.every
 
     def held(self) -> dict[str, dict[str, HeldFinding]]:
-        """What holds beside the model of single joints: joint → cause → how much."""
+        """The causes at single joints that are applied in addition to the model: joint → cause → how much."""
         names, found = self.model.robot.names, dict[str, dict[str, HeldFinding]]()
         since = {one.number: one.since for one in self._findings.every}
         for one in self._watch.attribution.explanation.others:
@@ -178,15 +178,15 @@ class RobotEstimator:
         return self._changes.events()
 
     def distrust(self) -> None:
-        """Learn nothing from the last seconds: what a joint has sent then may have been wrong."""
+        """Learn nothing from the last seconds: a joint may have sent wrong values."""
         self._learner.drop_waiting()
 
     def keep(self) -> RobotEstimatorState | None:
-        """State that outlives a restart; None while the start lasts or something is wrong."""
+        """State that a restart keeps; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
         if self._start.active or contact.reported.any() or self._findings.beside_model.keys() - {BODY}:
             return None
-        if self._watch.attribution.payload.mass < 0.0:  # something is wrong, and not carried
+        if self._watch.attribution.payload.mass < 0.0:  # this is an error and no payload
             return None
         bayesian = learner.bayesian
         return RobotEstimatorState(
@@ -197,7 +197,7 @@ class RobotEstimator:
         )  # fmt: skip
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
+        """Go on from the state of `keep`, as a map of lists. Raises ValueError for another model or version."""
         found, learner, watch = read_state(saved, self._n, self.model.size + self._n), self._learner, self._watch
         self._refits.resume(saved.get("etas", self._refits.etas))
         learner.follow_laws()
@@ -256,7 +256,7 @@ class RobotEstimator:
             now.clear()
 
     def _explain(self) -> None:
-        """Half a second of rows: look for what explains their residual."""
+        """Look for what explains the residual of the last half second of rows."""
         now, watch, learner, pulls = self._block, self._watch, self._learner, None
         self._moves = bool(now.speed[now.lately].max() > 1.0)
         if learner.encoders.known:
@@ -267,11 +267,11 @@ class RobotEstimator:
         self._changes.follow(*watch.absorb(now, learner.variance, pulls, leaves), self._moves)
 
     def _leaves_law(self, joints: tuple[int, ...], looks: int) -> bool:
-        """Whether a friction has left the shape of its law over the last looks; see FrictionRefits."""
+        """Whether a friction no longer has the shape of its law over the last looks; see FrictionRefits."""
         return self._refits.leaves_law(joints, looks * LOOK - self._block.count)
 
     def _end_block(self) -> None:
-        """One second of rows: end the start, set thresholds anew, let what is three seconds old teach."""
+        """End a block of one second: end the start, set thresholds anew, learn the block of three seconds ago."""
         now = self._block
         self._changes.refit_friction(now, self._quick)
         self._changes.settle()
@@ -282,7 +282,7 @@ class RobotEstimator:
             self._learner.close(now, self._samples)
 
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
-        """What the robot does, whether its values may be used, and why not; the first that holds."""
+        """What the robot does, whether its values may be used, and why not: the first condition that applies."""
         if self._changes.time == 0 or not np.isfinite(self._measured).all():
             return Phase.WAITING, Status.UNESTIMATED, (Reason("incomplete_row"),)
         if self._start.active:
@@ -303,6 +303,6 @@ class RobotEstimator:
 
 
 def _possible(payload: Payload) -> Payload:
-    """The payload as it is published: NO_PAYLOAD where its mass is below zero beyond its deviation, as nothing is."""
+    """The payload as it is published: NO_PAYLOAD where its mass is negative by more than its deviation."""
     below = payload.mass < (0.0 if payload.carried else -DOUBTFUL * payload.mass_deviation)
     return NO_PAYLOAD if below else payload

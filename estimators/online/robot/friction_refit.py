@@ -1,13 +1,13 @@
 """Re-fits the nonlinear parameters η of a joint's friction in a whole robot, when the friction leaves its law.
 
-Of every joint whose law has η the last rows of motion are kept: speed, position, and the torque that is left to its
+For every joint whose law has η the last rows of motion are kept: speed, position, and the torque that is left for its
 friction. Every few seconds one Gauss–Newton step of η is tried (no search): when it would explain significantly more,
 twice running, η is searched in the worker, like that of a single joint (multilevel coordinate search, decision 024).
 The result counts when it explains the window as well as the law explained the motion at the start, explains it much
 better than η in force, and is certain and clear. A finding of other coefficients waits as long as η would explain
-more than they do. So a push, a payload or a window that is half from before the change
-moves nothing. What explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is
-searched again in a window that is half as long again, when that is full (decision 053). Where searches are refused
+more than they do. So a push, a payload, or a window half of which is from before the change, does not move η. A result
+that explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is searched again in
+a window that is 1.5 times as long, when that is full (decision 053). Where searches are refused
 again and again, a reason says so, with what to do. What was accepted is searched again over all motion since, until
 that is as long as a window may be: η becomes more certain (decision 054).
 """
@@ -39,10 +39,10 @@ from estimators.thresholds import LEAST_DIVISOR
 EVERY: Final = 2
 #: looks, argued: Looks in a row that must see η moved.
 TWICE: Final = 2
-#: searches, argued: Refused in a row, of which a reason speaks: half a minute of motion at least, twice what a window
-#: with rows from before a change can take.
+#: searches, argued: Refused searches in a row that are reported as a reason: at least half a minute of motion, twice as
+#: long as a window can contain rows from before a change.
 REFUSED: Final = 3
-#: rows, argued: Rows behind a change that show whether a friction has kept the shape of its law: two seconds of motion,
+#: rows, argued: Rows after a change that show whether a friction has kept the shape of its law: two seconds of motion,
 #: in which it has had several speeds. In half a second other coefficients of the law explain any of its changes.
 SHOWN: Final = 100
 #: deviations, argued: Deviations by which a longer window may move η and still sharpen it: one search in 16,000.
@@ -53,7 +53,7 @@ Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 @dataclass(slots=True)
 class RefittedFriction:
-    """Declares a re-fit that has ended: what is in force from now on, or why nothing is."""
+    """Declares a re-fit that has ended: the values that are in force from now on, or why it was refused."""
 
     joint: int
     sharpens: bool  # η was in force already, and is more certain now
@@ -80,10 +80,12 @@ class FrictionRefits:
         ]
         self._blocks = 0
         self._spoilt = False
-        self.rest = np.zeros(0)  # θ as it was when the laws held last: what the torque beside a friction is taken from
+        self.rest = np.zeros(
+            0
+        )  # θ as it was when the laws held last: the torque without a friction is computed from it
 
     def spoil(self) -> None:
-        """Leave this block out: θ has changed within it."""
+        """Leave out this block, in which θ has changed."""
         self._spoilt = True
 
     @property
@@ -93,11 +95,11 @@ class FrictionRefits:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the motion leaves a law now, so that nothing may be taught by it."""
+        """Whether the motion does not follow a law now, so that it must not teach."""
         return any(joint.left for joint in self._joints)
 
     def absorb(self, block: Block, theta: Floats, calm: bool, quick: QuickSamples) -> list[RefittedFriction]:
-        """Take a block of rows; returns the re-fits that have ended. calm: nothing unexplained acts on the robot."""
+        """Take a block of rows; returns the re-fits that have ended. calm: no unexplained torque acts on the robot."""
         if not self.searchable:
             return []
         self._blocks += 1
@@ -119,9 +121,8 @@ class FrictionRefits:
     def leaves_law(self, joints: tuple[int, ...], rows: int) -> bool:
         """Whether η of one of these joints may have changed, by the latest rows of the windows: a search will show it.
 
-        By one Gauss–Newton step of η over what other coefficients alone explain; before SHOWN rows nobody knows.
-        Where searches are refused again and again, or nobody knows what is usual,
-        nothing is waited for.
+        It may have where a Gauss–Newton step of η explains more than other coefficients alone, and while there are
+        fewer than SHOWN rows; not where searches are refused again and again, or the usual residual is not known yet.
         """
         found = False
         for joint in self._joints:
@@ -135,7 +136,7 @@ class FrictionRefits:
 
     @property
     def etas(self) -> list[float]:
-        """η of all joints that have one, in their order: what outlives a restart."""
+        """η of all joints that have one, in their order; a restart keeps them."""
         return [float(eta) for joint in self._joints for eta in joint.law.start]
 
     def reasons(self, names: Sequence[str]) -> tuple[Reason, ...]:
@@ -147,7 +148,7 @@ class FrictionRefits:
         )
 
     def resume(self, etas: Sequence[float]) -> None:
-        """Go on with these; raises ValueError where they are of other laws."""
+        """Continue with these; raises ValueError where they belong to other laws."""
         if len(etas) != len(self.etas) or not np.isfinite(etas).all():
             raise ValueError("what was kept of the robot's friction is of other laws: it starts anew")
         for joint in self._joints:
@@ -218,7 +219,7 @@ class FrictionRefits:
         return RefittedFriction(joint.joint, asked.sharpens, reason, words, search, joint.place, theta, covariance)
 
     def _explains(self, joint: FrictionWindow, found: Refit) -> float:
-        """χ² that a search's η explains more than η in force does."""
+        """χ² that a search's η explains beyond η in force."""
         noise = max(found.residual**2, LEAST_DIVISOR) * self._correlation[joint.joint]
         return float((joint.residual(joint.law.start, found.rows) - found.residual**2) * found.rows / noise)
 
@@ -258,7 +259,7 @@ class FrictionRefits:
 
 
 def is_far(eta: Floats, before: Floats, factor: float) -> bool:
-    """Whether any η is more than `factor` times what it was, or less than one part of so many."""
+    """Whether any η has changed by more than `factor`, up or down."""
     return bool((np.abs(np.log(eta / before)) > np.log(factor)).any())
 
 

@@ -1,4 +1,4 @@
-"""Learns the parameters of a whole robot, [θ δ], from what an identification knew; δ is the lag of each joint's torque.
+"""Learns the parameters of a whole robot, [θ δ], starting from an identification; δ is the lag of each joint's torque.
 
 Without δ a torque that is 0.7 ms early (held for a sample and logged as it begins) puts a joint's friction 4 to 5 of
 its deviations off at one point of each period. That residual comes back with the motion, and no variance shows it.
@@ -36,10 +36,10 @@ from estimators.thresholds import LAG_SPREAD
 FRICTION_MEMORY: Final = 600.0
 #: 1, argued: One deviation of a friction coefficient's change by temperature and wear, relative.
 FRICTION_CHANGE: Final = 0.3
-#: deviations, argued: Deviations of the identification by which it may be wrong from the beginning.
+#: deviations, argued: So many of its own deviations the identification may be wrong by at the beginning.
 CERTAIN: Final = 2.0
 
-#: blocks, argued: Blocks that a block waits before it teaches: what it shows must not be taught before it is explained.
+#: blocks, argued: Blocks that a block waits before it teaches: a disturbance must be explained before it is learnt.
 AFTER: Final = 3
 #: 1, argued: Share of a block in the running variance: 50 blocks count.
 SLOWLY: Final = 0.02
@@ -51,7 +51,7 @@ LEARNT_TO: Final = 0.1
 FOLLOWED: Final = 10
 #: s, argued: Time after which a change has slowed down to a third: a minute, the time constant of a gear's oil.
 SLOWS: Final = 60.0
-#: blocks, argued: Blocks by which a friction that keeps changing is followed late: AFTER, its own, and one for θ.
+#: blocks, argued: Delay with which a friction that keeps changing is followed: AFTER, its own block, and one for θ.
 LATE: Final = 5.0
 #: deviations, argued: Part of such a change that is taken for noise.
 NOISE: Final = 2.0
@@ -66,7 +66,7 @@ SPEEDS: Final = (0.1, 0.5)
 
 
 class WaitingBlock(NamedTuple):
-    """A block that teaches later, if nothing happens meanwhile."""
+    """A block that teaches later, unless something happens meanwhile."""
 
     number: int
     X: Floats  # (rows, n, q)
@@ -81,7 +81,7 @@ class RobotLearner:
     """Parameters of a whole robot, their covariance, and the prediction by them.
 
     A Bayesian update each second (PriorBounded), three seconds late, is corrected for what encoder steps do to θ.
-    The covariance holds the steps, friction beyond its law, and a walk of θ that has not happened.
+    The covariance contains the steps, friction beyond its law, and a random walk of θ that has not happened.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class RobotLearner:
         self.adopt()
 
     def follow_laws(self) -> None:
-        """Take the friction's columns from the laws as they are now."""
+        """Take the friction's columns from the present laws."""
         self._reported = friction_columns(self._model, np.outer(self._reach, SPEEDS))
         self._resting = friction_columns(self._model, self._at_rest[:, np.newaxis])
 
@@ -137,8 +137,9 @@ class RobotLearner:
     def friction(self) -> Friction:
         """Friction of every joint at SPEEDS of the speed seen, with its deviations.
 
-        They hold what a torque unit in doubt does, and by how much a friction that keeps changing is followed late: by
-        its largest rate of the last minute, as oil goes on warming while a joint's motion does not show it.
+        They contain the effect of an uncertain torque unit, and of the delay with which a friction that keeps changing
+        is followed, by its largest rate of the last minute: oil goes on warming while a joint's motion does not show
+        it.
         """
         torque = self._friction_torque()
         variances = self._friction_variances()
@@ -151,9 +152,9 @@ class RobotLearner:
         return np.asarray(self._followed[0][0]) if self._changes(REPORTED).any() else None
 
     def _changes(self, noise: float) -> Floats:
-        """Squares of what friction has changed in FOLLOWED blocks beyond noise, so many deviations, (n, k).
+        """Squares of the change of friction in FOLLOWED blocks beyond noise, so many deviations, (n, k).
 
-        What was not known of it then may be learnt, and is no change.
+        An earlier uncertainty that has been learnt since is no change.
         """
         if len(self._followed) < FOLLOWED:
             return np.zeros_like(self._changed)
@@ -162,7 +163,7 @@ class RobotLearner:
         return np.asarray(np.maximum((self._friction_torque() - then) ** 2 - noise**2 * known, 0.0))
 
     def _friction_variances(self) -> Floats:
-        """Variances (n, k) of the friction at SPEEDS where it stands still."""
+        """Variances (n, k) of the friction at SPEEDS, if it does not change."""
         speeds, P = np.outer(self._reach, SPEEDS), self.covariance
         found = np.array([np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported])
         return np.asarray(found + self.discrepancy.of_friction(speeds, self._reported))
@@ -185,11 +186,11 @@ class RobotLearner:
         self.quantiser.read(self.encoders.steps, samples, (block.sample, block.e), self._closed)
 
     def drop_waiting(self) -> None:
-        """Let none of the blocks that wait teach: something has happened."""
+        """Drop all blocks that wait: something has happened in them."""
         self._waiting.clear()
 
     def begin_block(self) -> Floats | None:
-        """Count a block, look for the encoders' steps; returns the speeds (n,) that they pass for, if new."""
+        """Count a block, look for the encoders' steps; returns the speeds (n,) that they imitate, if new."""
         self._blocks += 1
         if not self._readings:
             return None
@@ -198,7 +199,7 @@ class RobotLearner:
         return self.encoders.speeds
 
     def close(self, block: Block, samples: int) -> bool:
-        """Take a block that may teach; returns whether the parameters are new, by an older one."""
+        """Take a block that may teach later; returns whether an older one has changed the parameters."""
         X, r, dq = block.X.copy(), block.r.copy(), block.dq.copy()
         if self.encoders.known:
             self._read(samples, block)
@@ -239,7 +240,7 @@ class RobotLearner:
         return True
 
     def restore(self, place: NDArray[np.int64], theta: Floats) -> None:
-        """Go back to θ (p + n,) from before, but for these places: what was taught since, a wrong law has taught."""
+        """Go back to an earlier θ (p + n,), except at these places: a wrong law has taught the rest since."""
         restored = theta.copy()
         restored[place] = self.bayesian.theta[place]
         self.bayesian.begin(restored, self.bayesian.covariance)
@@ -250,7 +251,7 @@ class RobotLearner:
         """Move parameters at these places, whose friction has changed, and forget how uncertain they were."""
         before = self._friction_torque()
         self.bayesian.move(place, change, covariance)
-        found = self._friction_torque() - before  # at once, so it is not followed late
+        found = self._friction_torque() - before  # known at once, so it is not followed with a delay
         for friction in self._followed:
             friction[0] += found
         self.quantiser.forget(place)
@@ -258,11 +259,11 @@ class RobotLearner:
         self._process_noise.known(place)
 
     def move(self, fitted: Fitted, doubt: float) -> None:
-        """Move θ by what was found, and predict with it; doubt: times its deviation to which it is known."""
+        """Move θ by a cause that was found, and predict with it; doubt: factor of its deviation."""
         q, moved = self._model.size + self._model.tree.size(), fitted.moved
         place = np.flatnonzero(moved[:q])
         floor = LEARNT_TO * np.abs(moved[place])
-        if fitted.cause.name == "friction":  # what has changed goes on changing
+        if fitted.cause.name == "friction":  # a friction that has changed goes on changing
             floor = np.maximum(floor, LEARNT_TO * np.abs(self.bayesian.theta[place]))
         self.change(place, moved[place], doubt**2 * fitted.spread[np.ix_(place, place)] + np.diag(floor**2))
         self.adopt()

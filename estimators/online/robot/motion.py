@@ -26,7 +26,7 @@ from jointwatch_numba.direct import direct
 #: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
 QUICK: Final = 40.0
 #: Hz, tuned: The same where a joint was taught slowly (below 0.05 rad/s). Noise of a speed grows with the power 1.5 of
-#: the cut-off: behind 40 Hz it rounded off the turn of such a joint's friction, behind 10 Hz a stop was reported as a
+#: the cut-off: after 40 Hz it rounded off the turn of such a joint's friction, after 10 Hz a stop was reported as a
 #: contact (decision 067). A reversal is known 9 ms later.
 QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
@@ -34,8 +34,8 @@ SLOW: Final = 10.0
 #: Hz, tuned: The same where a joint was taught slowly. Noise of the speed, where friction turns, falls with it, too:
 #: from 2.1 times the error of `identify` on the same rows to 1.0 (decision 073).
 SLOW_OF_SLOW_JOINTS: Final = 5.0
-#: 1, argued: Cut-off of the low-pass that teaches, of the rate of a slow recording or bus, at most: a half of what its
-#: samples can hold. Noise above that is as large as below, and no model explains it.
+#: 1, argued: Largest cut-off of the low-pass that teaches, over the rate of a slow recording or bus: half of the
+#: frequencies that its samples contain. Noise above that is as large as below, and no model explains it.
 OF_RATE: Final = 0.25
 #: s, argued: Time between two filtered rows that contacts are judged on.
 CHUNK: Final = 0.01
@@ -51,7 +51,7 @@ class Chunk(NamedTuple):
 
     q: Floats  # (rows, n)
     dq: Floats
-    quick: Floats  # (rows, n) dq before the slow low-pass: of about the instant at which friction turns around
+    quick: Floats  # (rows, n) dq before the slow low-pass: its sign changes when friction does
     place: Floats  # (rows, n) q before the slow low-pass
     ddq: Floats
     tau: Floats
@@ -146,7 +146,7 @@ class RobotMotion:
         _row(self._Y, self._columns, chunk.columns[at], self.places, chunk.rate[at], X, last)
 
     def shares(self, coefficients: Floats) -> Floats:
-        """Factors (columns, n) that turn the columns of a chunk into the torque beside the rigid body's."""
+        """Factors (columns, n) of the columns of a chunk that give the torque without the rigid body's."""
         found = np.zeros((len(self.places), self.model.tree.size()))
         found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
         return found
@@ -157,7 +157,7 @@ def _quicken(
     values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
     gravity: Floats, links: Floats, quick: Floats, load: Floats,
 ) -> None:  # fmt: skip
-    """Pass rows of positions and torques through the quick low-pass, and fill what loads the friction, (rows, n).
+    """Pass rows of positions and torques through the quick low-pass, and fill the torque that loads friction.
 
     links: (n, 10) standard parameters whose torque does; none: the measured torque.
     """
@@ -179,9 +179,9 @@ def _slow_down(
     quick: Floats, columns: Floats, first: int, omega: float, period: float, state: Floats, slow: Floats,
     motions: Floats,
 ) -> None:  # fmt: skip
-    """Pass the first channels behind the quick low-pass, and the columns formed of them, through the slow one.
+    """Pass the first channels after the quick low-pass, and the columns formed of them, through the slow one.
 
-    motions: (4, rows, n) q, q̇ and q̈ behind it, and q̇ before it.
+    motions: (4, rows, n) q, q̇ and q̈ after it, and q̇ before it.
     """
     rows, n = motions.shape[1:]
     values = np.empty((rows, slow.shape[2]))

@@ -1,9 +1,9 @@
-"""Prediction: the torque of a chunk by the parameters of one instant, now or when the thresholds were set.
+"""Prediction: the torque of a chunk by the parameters of one instant: now, or when the thresholds were set.
 
     r = τ − Y(q, q̇, q̈) θ − δ τ̇      r' = r + Y (θ − θ')  by θ' of when they were
 
-Thresholds bound residuals under θ'. Where the arm does not follow its law, θ moves with the motion, and carries
-residuals from one place to another. But Y (θ − θ') is known, and torque that θ' explains is no contact (contact.py).
+Thresholds bound residuals under θ'. Where the arm does not follow its law, θ moves with the motion, and so makes
+residuals at other places. But Y (θ − θ') is known, and torque that θ' explains is no contact (contact.py).
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ class Prediction:
         self._standard = np.ascontiguousarray(model.standard(theta[: model.base]))
 
     def of(self, chunk: Chunk) -> tuple[Floats, Floats]:
-        """Return the torque without a payload, and what it leaves of the measured torque: (rows, n) each."""
+        """Return the torque without a payload, and the residual of the measured torque: (rows, n) each."""
         predicted, unexplained = np.empty((2, *chunk.q.shape))
         _torque(
             *self._model.tree, chunk.q, chunk.dq, chunk.ddq, self._standard, chunk.columns, self._shares, chunk.rate,
@@ -47,7 +47,7 @@ def _predict(
     links: Floats, columns: Floats, shares: Floats, rate: Floats, lag: Floats, tau: Floats, predicted: Floats,
     unexplained: Floats,
 ) -> None:  # fmt: skip
-    """Write the torque of the rigid body with that of other columns (rows, k) and lags, and what is left of τ."""
+    """Write the torque of the rigid body, of other columns (rows, k) and of lags, and the residual of τ."""
     rows, n = q.shape
     frames, wrench, nothing = np.empty((n, FRAME)), np.empty((rows, n, WRENCH)), np.zeros((0, n, WRENCH))
     for row in range(rows):

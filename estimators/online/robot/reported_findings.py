@@ -1,4 +1,4 @@
-"""Records of the causes that were found, and the state of a robot beside whose model something holds."""
+"""Records of the causes that were found, and the state of a robot while such a cause is applied."""
 
 from typing import Final
 
@@ -20,12 +20,12 @@ from estimators.reasons import Reason
 #: deviations, argued: Deviations of a joint's friction beyond which it has surely changed: one in 400 by chance.
 SURELY: Final = 3.0
 
-#: ns, argued: Time after which a change that was learnt and has not gone on was chance: three blocks, each learnt anew.
+#: ns, argued: A change that was learnt and has not gone on for this time was chance: three blocks, each learnt anew.
 ONCE: Final = 3_000_000_000
 
 State = tuple[Phase, Status, tuple[Reason, ...]]
 
-# codes of reasons, by the cause that holds beside the model
+# codes of reasons, by the cause that is applied in addition to the model
 BESIDE: Final = {
     "torque_constant": "robot_torque_constant",
     "encoder_slip": "robot_encoder_slip",
@@ -35,17 +35,19 @@ BESIDE: Final = {
 
 
 class ReportedFindings(Findings):
-    """Findings of one robot, and which of them hold."""
+    """Findings of one robot, and which of them last."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         """names: of the joints."""
         super().__init__()
         self._names = names
         self._tool = 0  # number of the finding that the tool differs from the one that is configured
-        self.beside_model: dict[tuple[str, tuple[int, ...]], int] = {}  # numbers of what holds beside the model
+        self.beside_model: dict[
+            tuple[str, tuple[int, ...]], int
+        ] = {}  # numbers of what is applied in addition to the model
 
     def follow(self, time: int, attribution: ResidualAttribution) -> None:
-        """Write into the records what has become of what is examined, and of what holds."""
+        """Update the records of the finding under examination and of those that last."""
         standing = attribution.standing
         if standing is not None and standing.certain and standing.notable and not standing.decided:
             others = tuple(one.cause.name for one in standing.rivals)
@@ -55,17 +57,17 @@ class ReportedFindings(Findings):
         known = attribution.known(bare=True)
         for key, number in self.beside_model.items():
             fitted = attribution.explanation.holding.get(key)
-            # a payload that is being put down: what it was is what is reported of it
+            # a payload that is being put down is reported as it was
             if fitted is not None and (key != BODY or abs(float(fitted.values[0])) >= MASS):
                 self.refine(time, number, fitted.cause.words(known, fitted))
 
     def resume(self, time: int, fitted: Fitted, text: str) -> None:
-        """Record what was found before this start of the program and still holds beside the model."""
+        """Record causes that were found before this start of the program and are still applied."""
         key = fitted.cause.name, fitted.cause.joints
         self.beside_model[key] = self.decide(time, fitted.cause.name, (), text, False)
 
     def report_tool(self, time: int, text: str) -> None:
-        """Record that the tool differs from what its controller expects (text), or no longer does ("")."""
+        """Record that the tool differs from the controller's (text), or no longer does ("")."""
         if text and self._tool:
             self.refine(time, self._tool, text)
         elif text:
@@ -78,7 +80,7 @@ class ReportedFindings(Findings):
         """Write a verdict into the records; returns whether it is new, or the end of something."""
         cause = verdict.fitted.cause
         key = cause.name, cause.joints
-        if verdict.instead is not None:  # its record becomes that of the cause that it was
+        if verdict.instead is not None:  # its record becomes that of the right cause
             self.drop()
             self.reopen(self.beside_model.pop((verdict.instead.cause.name, verdict.instead.cause.joints), 0))
         if verdict.ends:
@@ -97,7 +99,7 @@ class ReportedFindings(Findings):
 
 
 class GradualFriction:
-    """Friction that changes by steps too small to be findings: reports once that their sum is one, and follows it."""
+    """Follows friction that changes by steps too small to be findings, and reports once that their sum is one."""
 
     def __init__(self, findings: ReportedFindings, names: tuple[str, ...]) -> None:
         """findings: to write into; names: of the joints."""
@@ -106,9 +108,9 @@ class GradualFriction:
         self._number, self._since, self._until, self._resumes = 0, 0, 0, 0  # of the finding; ns
 
     def step(self, time: int, until: int, verdict: AttributionVerdict, friction: Friction) -> str:
-        """A step is learnt in silence; returns words where it is the cause of what looked like a contact, else "".
+        """Add a step that is learnt without a report; returns words where it explains an apparent contact, else "".
 
-        until: ns, when there must have been another one, or it has ended; friction: before the step.
+        until: ns by which another step must follow, or the change has ended; friction: before the step.
         """
         if time >= max(self._until, self._resumes):
             self._before, self._number, self._since = friction, 0, time
@@ -124,7 +126,7 @@ class GradualFriction:
         return verdict.text
 
     def notice(self, time: int, until: int, before: Friction) -> None:
-        """Friction has been learnt to change, without a step; before: the change; until: as of `step`, if reported."""
+        """Note that learning has changed the friction without a step; before: the change; until: as of `step`."""
         if time < self._resumes:
             return
         if time >= self._until:
@@ -132,17 +134,17 @@ class GradualFriction:
         self._until = max(self._until, until if self._number else time + ONCE)
 
     def note_change(self, until: int) -> None:
-        """Note that a change was reported; until: ns, what is learnt belongs to it."""
+        """Note that a change was reported; changes learnt until then (ns) belong to it."""
         self._before, self._number, self._until, self._resumes = None, 0, 0, until
 
     def follows(self, time: int) -> bool:
-        """Whether a step was learnt whose sum is not reported otherwise."""
+        """Whether steps were learnt whose sum is not reported in another way."""
         return self._before is not None and time < self._until
 
     def follow(self, time: int, friction: Friction, usual: Floats) -> str:
         """Compare with the friction before the first step; returns words where that is a new finding, else "".
 
-        usual: (n,) deviations of the residual where nothing is wrong.
+        usual: (n,) deviations of the undisturbed residual.
         """
         if self._before is None or not self.follows(time):
             return ""
@@ -165,7 +167,7 @@ class GradualFriction:
 def state_beside(
     attribution: ResidualAttribution, unexplained: Unexplained, names: tuple[str, ...], moves: bool
 ) -> State | None:  # fmt: skip
-    """State of a robot that carries a payload, of which something else holds, or whose torque is unexplained; or None.
+    """State of a robot with a payload, with another applied cause, or with unexplained torque; else None.
 
     names: of the joints; moves: whether it is in motion.
     """

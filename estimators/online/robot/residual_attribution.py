@@ -1,9 +1,9 @@
-"""Residual attribution: when causes compete for the unexplained torque of a whole robot, and what is made of it.
+"""Residual attribution: when causes compete for the unexplained torque of a whole robot, and what follows from it.
 
 Each half second ("look") the residual of what is explained so far is compared with the usual one. Where it has been
 larger for long enough that a cause might be certain, all of causes/catalogue.py compete, and the best is reported once
-it has been the best for as many looks as it asks for. A cause of the model's own (friction, offset, links) is then
-learnt; what is not of the model (a payload, a slip) holds beside it. See docs/decisions/027-findings-compete.md.
+it has been the best for as many looks as it asks for. A cause that the model has (friction, offset, links) is then
+learnt; one that it has not (a payload, a slip) is applied in addition to it (docs/decisions/027-findings-compete.md).
 """
 
 import math
@@ -39,7 +39,7 @@ LATE: Final = 0.4
 LASTING: Final = 2.0
 #: looks, argued: Looks that are kept before causes compete: a change begins within the last ones.
 BEFORE: Final = 2
-#: looks, argued: Looks behind a mark, within which another mark belongs to the same event.
+#: looks, argued: Looks after a mark, within which another mark belongs to the same event.
 MARKED: Final = 20
 #: looks, argued: Looks in a row that make a cause suspected: a push of a second is of two looks, and ends in the next.
 SUSPECT: Final = 2
@@ -53,7 +53,7 @@ BEYOND: Final = 2.0
 SETTLED: Final = 2
 #: 1, argued: Times the usual variance that a start may add to it: beyond that something is wrong, and not usual.
 MOST: Final = 25.0
-# causes that are not learnt: they hold beside the model, until they are over
+# causes that are not learnt: they are applied in addition to the model, until they are over
 BESIDE_MODEL: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt", "spring"})
 DRIFTS: Final = frozenset({"friction", "offset"})  # of the model, and learnt where they are no finding
 
@@ -74,22 +74,22 @@ class LookRows(NamedTuple):
 
 
 class AttributionVerdict(NamedTuple):
-    """Verdict on the residual: its cause, and whether that is new, has ended, or is learnt in silence."""
+    """Verdict on the residual: its cause, and whether that is new, has ended, or is learnt without a report."""
 
     fitted: Fitted
-    ends: bool  # something that held beside the model is gone
-    silent: bool  # no finding, but the model's own friction or the torque's zero that drifts: learnt
+    ends: bool  # something that was applied in addition to the model is gone
+    silent: bool  # no finding: friction of the model, or the torque's zero, has drifted, and is learnt
     text: str
-    instead: Fitted | None = None  # what held until now, and was it not
+    instead: Fitted | None = None  # what was applied until now by mistake
 
     @property
     def beside_model(self) -> bool:
-        """Whether it holds beside the model, and is not learnt."""
+        """Whether it is applied in addition to the model, and is not learnt."""
         return self.fitted.cause.name in BESIDE_MODEL
 
 
 class ResidualAttribution:
-    """Gathers looks while something is unexplained, and says what explains it."""
+    """Gathers looks while some torque is unexplained, and finds its cause."""
 
     def __init__(
         self, model: WholeRobot, prior: Floats, correlation: Floats, reach: Floats, scale: float
@@ -118,7 +118,7 @@ class ResidualAttribution:
         self._excess, self._spread = np.zeros((2, n + 1))  # faded, of each joint and of all, and its variance
         self._beyond: deque[Floats] = deque(maxlen=CALM)  # the same of each of the last looks, (2, n + 1)
         self._over = 0  # looks in a row at whose end nothing is unexplained
-        self._troubled = 0  # looks since what is held beside the model explained all, or since the first
+        self._troubled = 0  # looks since what is applied in addition to the model explained all, or since the first
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
         self._others = ("", tuple[int, ...]()), 0  # what explains more than what holds, and looks in a row in which
         self.standing: Standing | None = None
@@ -176,10 +176,10 @@ class ResidualAttribution:
             self._ended = False
 
     def _add(self, beyond: Floats, variance: Floats) -> None:
-        """Add what of a look is beyond the usual, (n + 1,) of each joint and of all.
+        """Add by how much a look exceeds the usual, (n + 1,) for each joint and for all.
 
-        Where a joint's is less than usual it counts from there on: a usual residual that is too large, of this joint or
-        of another, would hide for long what happens to one.
+        Where a joint's residual is less than usual, the excess counts from that level on: otherwise a usual residual
+        that is too large, of this joint or another, would hide for long what happens to one.
         """
         self._beyond.append(np.array((beyond, variance)))
         self._excess, self._spread = FADE * self._excess + beyond, FADE**2 * self._spread + variance
@@ -215,12 +215,12 @@ class ResidualAttribution:
         Z[:, :, columns.slips] = slip_columns(self._model, bodies, *motion)
         Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, motion[0])
         Z[:, :, columns.springs] = spring_columns(motion[0])
-        predicted = X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
+        predicted = X @ self.theta  # by the model alone, without what is added to it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
         return Z
 
     def variance(self, X: Floats, Y: Floats, motion: Floats, changing: bool) -> Floats:
-        """Variance (n,) of the explained torque of one row by what is not known of what holds beside the model.
+        """Variance (n,) of the torque of one row that is explained by what is applied in addition to the model.
 
         changing: whether what is not known of θ counts, too; others as of LookRows, of one row.
         """
@@ -239,15 +239,15 @@ class ResidualAttribution:
             self.looks.begin()
 
     def end_mark(self) -> None:
-        """Note that the residual is within its threshold again, and no cause was found that stays.
+        """Note that the residual is within its threshold again, and no lasting cause was found.
 
-        Where nothing explains what was, it would hide what stays, so the long window begins behind its last look.
+        A disturbance without an explanation would hide a lasting one, so the long window begins after its last look.
         """
         certain = self.standing is not None and self.standing.certain
         self._ended = not certain and not self.explanation.holding
 
     def known(self, bare: bool = False) -> RobotKnowledge:
-        """What causes are judged by now; bare: as if nothing held beside the model."""
+        """What is known of the robot when causes are judged now; bare: as if nothing were added to the model."""
         jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
         root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
         held = np.zeros(self.columns.size) if bare else self.explanation.psi
@@ -257,11 +257,11 @@ class ResidualAttribution:
         )  # fmt: skip
 
     def verdict(self, leaves: LeavesLaw | None = None, beyond: Flags | None = None) -> AttributionVerdict | None:
-        """What is certain by now, or None.
+        """The verdict that is certain by now, or None.
 
-        leaves: whether friction has left the shape of its law, which a search is to find out: then no coefficients
-        of that law are reported; beyond: (n,) joints whose residual is or was just beyond its threshold: what that
-        comes from is a finding, however small.
+        leaves: whether friction has left the shape of its law; then a search of that law follows, and none of its
+        coefficients are reported; beyond: (n,) joints whose residual is or was just beyond its threshold: its cause
+        is a finding, however small.
         """
         if not self.open:
             return None
@@ -278,7 +278,7 @@ class ResidualAttribution:
         best = self._chosen(standing)
         if standing is None or best is None:
             if standing is None or self._suspect not in [(one.cause.name, one.cause.joints) for one in standing.rivals]:
-                self._suspect, self._times = ("", ()), 0  # else this look neither speaks for it nor against it
+                self._suspect, self._times = ("", ()), 0  # otherwise this look is no evidence for it or against it
             return None
         drifts = best.cause.name in DRIFTS
         seen = not drifts and not self._starting and beyond is not None and _any_of(best.cause.joints, beyond)
@@ -295,7 +295,7 @@ class ResidualAttribution:
         return self._decide(known, best, standing.window.looks, silent)
 
     def _chosen(self, standing: Standing | None) -> Fitted | None:
-        """The cause that is decided; what holds already, where that explains as much, as no other is needed then."""
+        """The cause that is decided; one that is applied already, where that explains as much."""
         if standing is None or not standing.certain:
             return None
         holding = self.explanation.holding
@@ -303,10 +303,10 @@ class ResidualAttribution:
         return holds[0] if holds else standing.best if standing.decided else None
 
     def _instead_of(self, known: RobotKnowledge, standing: Standing | None) -> AttributionVerdict | None:
-        """A cause that explains all since then better than one that holds, and leaves less; None without.
+        """A cause that explains all rows since then better than the one that is applied; None without.
 
-        What holds was decided by a few looks, in which another cause may not have been possible yet. It competes anew
-        while it leaves something that has a cause for certain, or is not what it can be.
+        The applied cause was decided by a few looks, in which another may not have been possible yet. It competes anew
+        while it leaves a residual that certainly has a cause, or has values that are not possible.
         """
         since, holding = self.looks.since, self.explanation.holding
         bare = replace(known, held=np.zeros(self.columns.size), looks=self.looks.count)
@@ -332,7 +332,8 @@ class ResidualAttribution:
     def _doubt_units(self, standing: Standing | None) -> None:
         """Note by how much the unit of a joint's torque may have changed where that is too small to be a finding.
 
-        The joint's friction is taught what the rest of its torque does not contradict, and nobody knows which it was.
+        The joint's friction learns such a change where the rest of its torque does not contradict that, and the rows
+        do not show which of the two has changed.
         """
         looks, largest = self._other_units
         suspects = {}
@@ -386,12 +387,12 @@ class ResidualAttribution:
                 self._hold(known, one)
 
     def keep(self) -> Floats:
-        """The payload that holds, (11, 10): its parameters, then their covariance; (0, 10) without one."""
+        """The payload that is applied, (11, 10): its parameters, then their covariance; (0, 10) without one."""
         fitted = self.explanation.holding.get(BODY)
         return np.zeros((0, PARAMETERS)) if fitted is None else np.vstack([fitted.values, fitted.covariance])
 
     def resume(self, saved: Floats, variance: Floats) -> Fitted | None:
-        """Hold the payload that `keep` gave; variance: (n,) R. Its information counts as one look, and fades alike."""
+        """Apply the payload that `keep` gave; variance: (n,) R. Its information counts as one look, and fades alike."""
         self._usual = variance + (BEYOND * self.discrepancy) ** 2
         if not len(saved):
             return None
@@ -403,11 +404,11 @@ class ResidualAttribution:
         return fitted
 
     def gather_anew(self) -> None:
-        """Forget what was usual in the start so far."""
+        """Forget the usual residual of the start so far."""
         self._shares = []
 
     def settle(self) -> None:
-        """End the start: what its residual was, look by look, is usual on this motion."""
+        """End the start: its residual, look by look, is the usual one on this motion."""
         shares = np.array(self._shares[SETTLED:] or [np.ones(self.columns.n)])
         finite = [one[np.isfinite(one)] for one in shares.T]
         median = np.array([float(np.median(one)) if len(one) else 1.0 for one in finite])
@@ -416,7 +417,7 @@ class ResidualAttribution:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was gathered; what holds stays."""
+        """Forget the gathered looks; causes that are applied stay."""
         self.looks.clear()
         self._recent.clear()
         self.open = bool(self.explanation.holding)

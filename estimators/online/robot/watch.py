@@ -1,4 +1,4 @@
-"""What a whole robot's residual torque says: contact, a payload, another friction, or a compensation that helps."""
+"""Finds in a whole robot's residual torque contacts, payloads, other frictions, and compensations that help."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -35,14 +35,14 @@ NOTHING: Final = np.zeros((0, 0))
 class Explained(NamedTuple):
     """Torque of a chunk, (rows, n) each."""
 
-    explained: Floats  # by the model, a payload that is carried, and the compensation in use
-    unexplained: Floats  # what of the measured torque that leaves
-    learned: Floats  # by the learned compensation, whether it is used or not; no rows where there is none
-    used: Floats  # what of it is used
+    explained: Floats  # by the model, a payload, and the compensation in use
+    unexplained: Floats  # the rest of the measured torque
+    learned: Floats  # by the learned compensation, used or not; no rows without one
+    used: Floats  # the part of it that is used
 
 
 class Unexplained:
-    """Share of the torque of all joints that nothing explains, over the last seconds of motion."""
+    """Unexplained share of the torque of all joints over the last seconds of motion."""
 
     def __init__(self) -> None:
         self._squares = np.zeros(2)  # of the residual and of the torque, faded
@@ -55,7 +55,7 @@ class Unexplained:
         return float(np.sqrt(left / torque)) if torque > 0.0 else 0.0
 
     def forget(self) -> None:
-        """Begin anew: what was unexplained has found its cause."""
+        """Begin anew: the cause of the unexplained torque has been found."""
         self._squares[:], self.too_much = 0.0, False
 
     def absorb(self, residual: Floats, torque: Floats) -> None:
@@ -65,7 +65,7 @@ class Unexplained:
 
 
 class RobotWatch:
-    """Compares the residual with thresholds, and finds what explains it; it changes no parameter."""
+    """Compares the residual with thresholds, and finds its cause; it changes no parameter."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class RobotWatch:
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use
 
     def explain(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> Explained:
-        """Take off the residual what a payload and a compensation explain; predicted: (rows, n) by the model alone."""
+        """Subtract the torque of payload and compensation from the residual; predicted: (rows, n) by the model."""
         explained, attribution = predicted, self.attribution
         if attribution.explanation.holding:
             beside = attribution.explanation.torque(chunk, predicted, attribution.bodies)
@@ -106,7 +106,7 @@ class RobotWatch:
         return Explained(explained, unexplained, learned, used)
 
     def pass_within(self, chunk: Chunk, unexplained: Floats, friction: Floats, starting: bool) -> bool:
-        """Take a chunk of which nothing is beyond a threshold, or was; False where it is to be judged.
+        """Take a chunk in which no joint exceeds a threshold, or did just before; False where it has to be judged.
 
         Arguments as of `judge`.
         """

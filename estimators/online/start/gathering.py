@@ -1,4 +1,4 @@
-"""What all starts share: gather rows, give the learner their scale, check them each second, calibrate at the end."""
+"""Shared by all starts: gather rows, give the learner their scale, check them each second, calibrate at the end."""
 
 from collections.abc import Callable
 from typing import Final
@@ -26,10 +26,11 @@ EITHER: Final = 1.0
 #: moves, argued: Moves of a joint that goes one way only, without which its prediction does not end a start: one shows
 #: no acceleration apart from rounding, nor how the residual swells at a stop; of two the first may begin midway.
 MOVES: Final = 3
-#: periods, argued: Whole periods from which on the rows beyond them are left out of the alarm's calibration: of fewer
-#: that would be up to half of all rows, whose scatter is worse than a phase that counts twice.
+#: periods, argued: Number of whole periods from which on the rows of an incomplete one are left out of the alarm's
+#: calibration: with fewer periods these may be half of all rows, and their loss is worse than a phase that counts
+#: twice.
 PERIODS: Final = 2
-#: 1, argued: Uncertainty of a direction, over the rms of the torque, beyond which the start leaves it at zero.
+#: 1, argued: Uncertainty of a direction, over the rms of the torque, above which the start leaves it at zero.
 IDENTIFIABLE: Final = 0.5
 
 
@@ -41,7 +42,7 @@ class Gathering:
         self._learner, self._validity, self._motion = learner, validity, motion
         self._gate = gate
         self.rows = StartRows()
-        self.anchor = np.zeros(learner.rls.p)  # where the wide prior stands: it pulls weak directions towards itself
+        self.anchor = np.zeros(learner.rls.p)  # mean of the wide prior, towards which it pulls weak directions
 
     def absorb(self, rows: Rows) -> int:
         """Append rows; returns how many had no finite output."""
@@ -52,7 +53,7 @@ class Gathering:
         return self.rows.add(rows.time, rows.phi, rows.y, seen, ways, rows.motion)
 
     def begin(self) -> bool:
-        """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
+        """Learn from the rows so far, with the outputs' power as noise; returns whether enough of them are finite."""
         if len(self.rows) * self._motion.row < 0.5 * SCALE_WINDOW:
             self.rows.clear()
             self._motion.state.count = 0
@@ -90,7 +91,7 @@ class Gathering:
 
     @property
     def proven(self) -> bool:
-        """Whether the joint has moved either way, or what is valid does not rest on rows that saw it stop."""
+        """Whether the joint has moved either way, or valid values do not depend on rows that saw it stop."""
         if self._gate is None or self.rows.either_way(round(EITHER / self._motion.row)):
             return True
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
@@ -98,7 +99,7 @@ class Gathering:
 
     @property
     def shown(self) -> bool:
-        """Whether the joint has moved either way, or often enough one way, or rows do not say how it moved."""
+        """Whether the joint has moved either way, or often enough one way, or rows do not show how it moved."""
         if self._gate is None or not self.rows.moving or self.rows.either_way(round(EITHER / self._motion.row)):
             return True
         return self.rows.moves() >= MOVES
@@ -162,7 +163,7 @@ class Gathering:
         return found
 
     def started(self, threshold: Threshold, first: int, directions: str, weak: tuple[Reason, ...]) -> Started:
-        """End the start; directions: those that are identifiable, in words; weak: what is not to be trusted."""
+        """End the start; directions: those that are identifiable, in words; weak: values that are not to be trusted."""
         rows = self.rows
         text = f"from {len(rows) * self._motion.row:.1f} s of motion, {directions}"
         verdict = Started(threshold, first, text + (f"; but {joined(weak)}" if weak else ""), rows.span)

@@ -1,7 +1,7 @@
 """The start of a model without nonlinear parameters: it ends when its prediction is certain enough, or patience ends.
 
 It does not wait for parameters that this motion does not separate: their σ shows that, and predictions are right
-without.
+without them.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from estimators.refit.outcome import EndedRefit
 from estimators.rows import Rows
 from estimators.window.spectrum import spectrum
 
-#: 1, argued: Share of the start's length that must be motion: a joint that goes from place to place shows as many moves
-#: in it as others show periods, though it rests in between.
+#: 1, argued: Share of the start's length that must be motion: a joint that moves from place to place shows as many
+#: moves in that time as others show periods, although it rests in between.
 IN_MOTION: Final = 0.5
-#: 1, argued: Motion over that at which a prediction was not certain enough, from which its deviation is computed again:
-#: that falls with the root of the motion, by 1.5 %, and is itself known to about 10 % (decision 065).
+#: 1, argued: Factor by which motion must grow before the deviation of a prediction is computed again: it falls with the
+#: root of the motion, by 1.5 %, and is itself known to about 10 % (decision 065).
 GROWN: Final = 1.03
 
 

@@ -1,7 +1,7 @@
 """Rows that come in pieces and are used together: one array with room for more.
 
-A list of the pieces would take as much again, and the memory of thousands of small arrays lies among what stays, so it
-is not returned once they are freed: 4 MB after the starts of seven joints.
+A list of the pieces would need twice the memory, and thousands of small arrays lie among longer-lived ones, so their
+memory is not returned once they are freed: 4 MB after the starts of seven joints.
 """
 
 from typing import Any, Final
@@ -35,7 +35,7 @@ class Pieces:
         self._count = end
 
     def all(self) -> NDArray[Any]:
-        """All rows: a view, which stays as it is."""
+        """All rows: a view, which later rows do not change."""
         return self._room[: self._count]
 
     def keep_last(self, count: int) -> None:

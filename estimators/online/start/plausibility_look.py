@@ -75,7 +75,7 @@ class PlausibilityLook:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is to be expected from the look, and nothing was found."""
+        """Whether the look has ended, and has found nothing."""
         return not self.open and self.pending is None and not self.reasons
 
     def gather(self, time: Nanoseconds, values: Floats) -> None:
@@ -96,7 +96,7 @@ class PlausibilityLook:
             self.restart()
         if not self.open or not len(self._times):
             return
-        if idle:  # as for ever, where each torque is beyond what the drive can give: none is believed
+        if idle:  # this may last for ever where every torque is beyond what the drive can give
             seen = min(len(self._times), self._most) * self._period >= self._start
             found = find_torque_beyond_limit(self._motion()) if seen and np.isfinite(self._facts.limit) else None
             if found is not None:
@@ -122,7 +122,7 @@ class PlausibilityLook:
         self.pending, self.open = None, self._able
 
     def skip(self) -> None:
-        """Look no more: the joint goes on from a state that an earlier start has made."""
+        """Skip the look: the joint goes on from the state of an earlier start."""
         self._close()
 
     def _close(self) -> None:
@@ -134,7 +134,7 @@ class PlausibilityLook:
         self._times, self._values = Pieces(np.zeros(0, np.int64)), Pieces(np.zeros((0, len(self._roles))))
 
     def _motion(self) -> Motion:
-        """The last samples, as many as there may be."""
+        """The last samples, as many as are looked at."""
         times, values = self._times.all()[-self._most :], self._values.all()[-self._most :]
         self._window = int(times[0]), int(times[-1])
         link = values[:, 2] if len(self._roles) > 2 else None
@@ -153,5 +153,5 @@ def examine(motion: Motion, roles: tuple[str, ...], period: float) -> tuple[Reas
     with np.errstate(all="ignore"):
         try:
             return look(clean)
-        except np.linalg.LinAlgError:  # values whose products overflow: nothing can be said of them
+        except np.linalg.LinAlgError:  # the products of such values overflow
             return ()

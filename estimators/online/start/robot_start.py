@@ -2,7 +2,7 @@
 
 
 class RobotStart:
-    """Counts rows of motion until the thresholds of the residuals are known, and until they may be set anew."""
+    """Counts rows of motion until the thresholds of the residuals can be set, and until they may be set anew."""
 
     def __init__(self, rows: float) -> None:
         """rows: of motion that the start lasts."""
@@ -34,5 +34,5 @@ class RobotStart:
         self._marked = self._moved
 
     def begin_anew(self) -> None:
-        """Count from zero: what was gathered was before something has changed."""
+        """Count from zero: something has changed since the rows so far."""
         self._moved = 0

@@ -3,7 +3,7 @@
 Read in this order: base.py (what goes in and out), fit.py (the quick fit, and when one explains the data better), then
 any hypothesis; look.py asks all of them. A mistake is named only where the data show it beyond noise and no other
 hypothesis does as well; what only scales the parameters cannot be detected by a fit and needs something that is known
-beside it: a velocity, bodies that the configuration states, the drive's largest torque, a turn of the encoder.
+in addition: a velocity, bodies that the configuration states, the drive's largest torque, a turn of the encoder.
 """
 
 from typing import Final

@@ -43,7 +43,7 @@ class MotionRows(NamedTuple):
     a: Floats
     effort: Floats
     usable: Mask  # rows without a gap nearby, in motion
-    noise: float  # (N·m)² ((N)²), power of the effort's white noise behind the kernel, at least
+    noise: float  # (N·m)² ((N)²), power of the effort's white noise after the kernel, at least
 
 
 class JointFit(NamedTuple):

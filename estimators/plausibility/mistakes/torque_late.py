@@ -48,7 +48,7 @@ def find_torque_late(subject: Subject) -> Finding | None:
 
     On all rows it must do so by FACTOR. How friction changes its side is the machine's own, and what the columns miss
     of it can hide a delay: so it is looked for away from the reversals, too, where it must leave little but noise.
-    Friction with memory follows a reversal some way behind, as a late torque would. What is late at the reversals only
+    Friction with memory follows a reversal with a delay, as a late torque would. What is late at the reversals only
     is no delay, so rows far from them must show the same delay, and be explained by it as much.
     """
     rows, link = subject.rows, _link_rows(subject)

@@ -1,6 +1,6 @@
 """Validators of signals: what frames cannot be, whatever the joint; looked at before anything learns from them.
 
-Read in this order: base.py (what a validator gets and says), any validator, watch.py (which of them looks when, and
+Read in this order: base.py (input and output of a validator), any validator, watch.py (which of them looks when, and
 when a stream is believed again). They come in this order, since one may be another's cause: a stuck counter makes the
 rate unknown, and frames that come twice look like twice the rate. The first that speaks of a stream is heard.
 A new one is a file, a line of VALIDATORS, and in watch.py its state and the call of its kernel.

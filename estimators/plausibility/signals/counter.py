@@ -11,7 +11,7 @@ from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout
 
-#: steps, argued: A block with fewer steps of a counter says nothing of it.
+#: steps, argued: A block with fewer steps of a counter is not judged.
 FEWEST: Final = 16
 #: 1, argued: Share of steps that do not grow although values change, from which the counter is stuck: more than a
 #: device that says everything twice would show.
@@ -61,7 +61,7 @@ class CounterValidator:
         return found
 
     def _smaller(self, frames: StreamFrames) -> Reason | None:
-        """A counter that starts again before it should: it is 0 behind one less than a power of two."""
+        """A counter that starts again before it should: it is 0 after one less than a power of two."""
         counters = frames.counters
         if self._stream.stamped or not len(counters):
             return None

@@ -1,6 +1,6 @@
 """A torque that drops to zero for single frames: a device says zero where it has no value.
 
-A measured torque that is far from zero before and behind, and nearly the same there, is not zero to the last bit in
+A measured torque that is far from zero before and after, and nearly the same there, is not zero to the last bit in
 between. Such zeros make inertia, friction and gravity smaller by their share, and look like noise.
 """
 
@@ -25,8 +25,8 @@ from jointwatch_numba.layout import Layout, Vector
 
 #: frames, argued: A drop is over in as many; longer ones are of a drive that is switched off.
 LONGEST: Final = 3
-#: 1, argued: Beside a drop the torque is this many usual changes from frame to frame away from zero, at least, and
-#: differs by no more than these.
+#: 1, argued: Before and after a drop the torque is at least this many usual changes from frame to frame away from zero,
+#: and differs by no more than these.
 NEAR: Final = 8.0
 #: drops, argued: Fewer in the last blocks are accidents.
 DROPS: Final = 5

@@ -3,7 +3,7 @@
 A joint has mass. From frame to frame its speed changes by no more than it ever does, which the largest second
 difference of its position shows. An encoder that stops from an increment that is twice as large, and stays the same for
 a while, or one that leaps that far after it has been the same and moves on, was frozen. One that leaps from rest to
-rest has slipped: it was the same before and behind, as it is where a joint rests. At a low rate, or where steps of the
+rest has slipped: it was the same before and after, as it is where a joint rests. At a low rate, or where steps of the
 encoder are as large as increments, the bound is wide and nothing is said.
 """
 

@@ -1,6 +1,6 @@
 """An encoder that leaps: in one frame it is somewhere else, and goes on from there as before.
 
-A joint that moved so far in one frame would have moved many times faster than it ever did, for that frame alone. Behind
+A joint that moved so far in one frame would have moved many times faster than it ever did, for that frame alone. After
 a hole in the arrivals the way counts for all the frames that the hole has room for. A
 single wild value comes back in the next frames and is left out elsewhere (conditioning/spikes.py); an encoder that
 starts again, is set to zero or loses a turn stays where it leapt to, and what was learnt of the weight is wrong there.
@@ -54,7 +54,7 @@ class WaysState(Layout):
 class LeapState(Layout):
     """State of one stream."""
 
-    values: Matrix  # (room, channels) of frames, behind those in which a leap could not be judged yet, …
+    values: Matrix  # (room, channels) of frames, after those in which a leap could not be judged yet, …
     came: Integers  # (room,) … and when these arrived, ns
     encoders: tuple[WaysState, ...]
     count: int = 0  # frames

@@ -48,7 +48,7 @@ STEPS: Final = 3.0
 BACK: Final = (0.6, 0.9)
 #: 1, argued: Way of all against what those frames went back: the few between them go at least so far.
 ONWARD: Final = 0.5
-#: frames, argued: Ways onward in a window: one alone is a hole in time, behind which the joint is somewhere else.
+#: frames, argued: Ways onward in a window: one alone is a hole in time, after which the joint is somewhere else.
 ONCE_MORE: Final = 2
 #: windows, argued: Windows of the last blocks that show it: one may be a shock.
 WINDOWS: Final = 3
@@ -59,7 +59,7 @@ BLOCKS: Final = 5
 class OrderState(Layout):
     """State of one stream."""
 
-    values: Matrix  # (room, channels) of frames, behind those of frames before where a block has few of them
+    values: Matrix  # (room, channels) of frames, after those of frames before where a block has few of them
     smallest: Vector  # (encoders,) rad (m), steps of each
     turns: Flags  # (encoders,) whether each has a window that may make a detour
     found: BlockHistory  # windows out of order, by block

@@ -29,7 +29,7 @@ SPREAD: Final = 1.5
 #: blocks, argued: Windows over which a rate is measured: the short one names a coarse error soon, the long one a fine
 #: error within two seconds of the change.
 WINDOWS: Final = (4, 8)
-#: frames, argued: Half a window with fewer frames says nothing.
+#: frames, argued: Half a window with fewer frames is not judged.
 FEWEST: Final = 16
 #: 1, argued: Gaps within this share of a whole number of usual gaps are that number of samples.
 WHOLE: Final = 0.25

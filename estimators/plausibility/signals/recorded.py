@@ -10,7 +10,7 @@ from estimators.plausibility.signals.repeats import RepeatsState, RepeatsValidat
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
-#: rows, argued: Rows that are looked at together: changes among them are told, and a turning point is short.
+#: rows, argued: Rows that are examined together: enough to show changes, and few enough that a turning point is short.
 BLOCK: Final = 200
 #: 1, argued: Share of the blocks that say something from which it is no accident of one motion.
 MOST: Final = 0.5

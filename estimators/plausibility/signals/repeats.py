@@ -1,13 +1,13 @@
-"""Values that are said more than once: by a sender that repeats frames, or a slow bus behind which values are held.
+"""Values that are said more than once: by a sender that repeats frames, or by a slow bus, which holds values.
 
-A frame with the same values as the one before says nothing new. Where the joint moves and noise is in the values that
-happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more arrive
-than the rate says, else values are held. Where it happens now and then, the motion tells: a joint that has gone by
-several steps of its encoder in each of two frames, and goes on so in the next two, has not stood still in the frame
-between, with all that is said beside it the same to the last bit. Where the torque is measured each time and only the
-position is held, its steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps
-cannot have been sampled with each of them, since it would have moved before; and one that moves by several steps in the
-frame before and in the frame behind does not stay in the frame between.
+A frame with the same values as the one before has no new information. Where the joint moves and noise is in the values
+that happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more
+arrive than the rate says, else values are held. Where it happens now and then, the motion tells: a joint that has gone
+by several steps of its encoder in each of two frames, and goes on so in the next two, has not stood still in the frame
+between, with all other channels the same to the last bit. Where the torque is measured each time and only the position
+is held, its steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps cannot
+have been sampled with each of them, since it would have moved before; and one that moves by several steps in the frame
+before and in the frame after does not stay in the frame between.
 """
 
 from typing import Final
@@ -227,10 +227,10 @@ def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, f
 
 @inline
 def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int, int, int, float, float]:
-    """What speaks for a position that is held, and the smallest step of its encoder so far.
+    """The evidence for a position that is held, and the smallest step of its encoder so far.
 
     Changes that it cannot have made if it was sampled each time, the frames that these took together, and all changes
-    behind the first; and the share of frames in which it halts for just one of them, 0 where noise may make it.
+    after the first; and the share of frames in which it halts for just one of them, 0 where noise may make it.
     """
     increments = moved(values, place, wrap)
     n, changes = len(increments), 0

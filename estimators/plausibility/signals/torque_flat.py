@@ -30,7 +30,7 @@ FROZEN: Final = 0.6
 CLIPPED: Final = 0.02
 #: frames, argued: The same in frames: noise does not keep a torque for so long.
 FEWEST: Final = 8
-#: runs, argued: Stays at one value behind the first, from which that is a limit: no fine torque has one value twice.
+#: runs, argued: Stays at one value after the first, from which that is a limit: no fine torque has one value twice.
 RUNS: Final = 1
 #: blocks, argued: Blocks in which they are counted, 5 s.
 REMEMBERED: Final = 25

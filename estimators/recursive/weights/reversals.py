@@ -1,4 +1,4 @@
-"""Rows that see a reversal: where a joint sticks they are no rows of the model, and weigh by their own variance.
+"""Weights of rows that see a reversal: where a joint sticks the model does not hold, so they have their own variance.
 
 Under the kernel of such a row a joint turns round, or hardly moves: what sticks there is not −Fc·sign(v), and the row's
 error is up to twice the Coulomb friction, a hundred deviations of the others. Beyond GROSS of those, where no residual
@@ -54,7 +54,7 @@ def turns(mean: float, rms: float, slow: float) -> bool:
 
 @inline
 def clear(mean: float, rms: float, slow: float) -> bool:
-    """Whether a row saw nothing of a reversal or a stop; arguments as of turns()."""
+    """Whether a row saw no reversal and no stop; arguments as of turns()."""
     return bool(abs(mean) >= CLEAR * (rms + AROUND * slow))
 
 

@@ -1,8 +1,8 @@
 """Rows in which the torque changes within a sample weigh by how uncertain the instant of a sample is.
 
 A drive holds a torque for a period T, or reports its mean, or its value at either end; the second difference of the
-positions at that instant is of T before and T behind it. So torque and acceleration are of the same instant to ±T/2,
-evenly, whatever the kernel, and a row's error has beside the variance R of the others
+positions at that instant is of T before and T after it. So torque and acceleration are of the same instant to ±T/2,
+evenly, whatever the kernel, and a row's error has in addition to the variance R of the others
 
     (T²/12)·ẏ²         ẏ: change of the torque under the kernel, Σ ġ[k] y[k]
 

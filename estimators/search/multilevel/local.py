@@ -135,7 +135,7 @@ def _begin(search: LocalSearch, x: Floats, f: float) -> None:
 
 @inline
 def _step(search: LocalSearch) -> tuple[float, bool, float]:
-    """A step from the model; returns what _model_step() does, and the slope behind it."""
+    """A step from the model; returns what _model_step() does, and the slope after it."""
     copy(search.model.base, search.old)
     ratio, moved = _model_step(search)
     stage(search.objective)

@@ -1,4 +1,4 @@
-"""One run of multilevel coordinate search: its arrays, the objective behind them, and the kernel that works on them."""
+"""One run of multilevel coordinate search: its arrays, its objective, and the kernel that works on them."""
 
 import ctypes
 from collections.abc import Callable

@@ -164,7 +164,7 @@ def _warning(played: Floats) -> str:
     normal = played[round(FIRST / TICK) :, NORMAL]
     return (
         "The repeat looks like a confirmation, and is none: the whole gain is the shape of the friction at low speed. "
-        "Beside a model without clearance but with that shape, clearance gains nothing, as the load is the weight: F_n "
+        "Over a model with that shape and no clearance, clearance gains nothing: the load is the weight, F_n "
         f"varies by {100 * float(normal.std() / normal.mean()):.2f} % and contact is never lost. The eleven are not "
         "identifiable one by one; these are the ten combinations that are. `jointwatch reproduce clearance` shows "
         "where a clearance model does win."

@@ -2,12 +2,12 @@
 
 The rig's two-mass joint (da Silva, de Souza, Schäfer 2007, Case 1: Figures 7.2–7.5), encoders of 20 and 18 bits on
 the link's side, torque noise 0.5 (motor) and 0.3 N·m (joint) at 1 kHz, triangular velocity ±1 rad/s, T = 8 s; the whole
-chain of the service behind it. Tolerances: irj-joint design, section 5, "excellent". The paper gives no values of these
+chain of the service after it. Tolerances: irj-joint design, section 5, "excellent". The paper gives no values of these
 parameters, only curves; the 5 % and 20 % of its Figure 7.6 are errors of the predicted torque, on hardware.
 
-Beside the worst of all seeds: mean and standard deviation over the seeds (one that is efficient comes near to the
-bound), and what the Cramér–Rao bound says (bound.py): the least standard deviation, and the worst that
-half of all sets of so many seeds exceed with it. The seed draws T within 0.1 %: with 8000 samples a period to the last
+In addition to the worst of all seeds: mean and standard deviation over the seeds (an efficient estimator comes near to
+the bound), and the Cramér–Rao bound (bound.py): the least standard deviation, and the worst value that half of all
+sets of so many seeds exceed with it. The seed draws T within 0.1 %: with 8000 samples a period to the last
 digit, every period and every seed would have the very same rounding of the encoders, one draw of it in all.
 """
 

@@ -46,7 +46,7 @@ class ImperfectSettings(FrozenSettings):
     ripples: float = Field(default=2.0, gt=0, description="n, a turn")
     warming: float = Field(default=0.0, ge=0, lt=1, description="share of Coulomb friction that is lost …")
     warm: float = Field(default=1800.0, gt=0, description="… until then, s, at a constant rate")
-    rest: tuple[float, float] = Field(default=(1e9, 1e9), description="s, from the turn behind the first to the second")
+    rest: tuple[float, float] = Field(default=(1e9, 1e9), description="s, from the turn after the first to the second")
     trajectory: Trajectory = Trajectory()
     stiffness: float = Field(default=4000.0, gt=0, description="N·m/rad, of the controller")
     damping: float = Field(default=200.0, ge=0, description="N·m·s/rad, of the controller")

@@ -28,7 +28,7 @@ class PlantTree(Layout):
 
 
 class Bodies(NamedTuple):
-    """What `forces` fills, in base axes; the row behind the last link is the base."""
+    """What `forces` fills, in base axes; the row after the last link is the base."""
 
     rotation: Floats  # (n + 1, 3, 3)
     arm: Floats  # (n + 1, 3) m, from the parent's origin to the link's own

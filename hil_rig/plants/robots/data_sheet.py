@@ -1,4 +1,4 @@
-"""What a maker's data sheet says of an arm, as a URDF: near the truth, as such files are, and never the truth."""
+"""A maker's data sheet of an arm as a URDF: close to the truth, but, like real ones, never equal to it."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

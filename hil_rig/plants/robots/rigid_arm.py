@@ -35,7 +35,7 @@ from jointwatch_numba.layout import Layout, Vector
 SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s
 FRICTION: Final = ("offset", "coulomb", "viscous", "bend", "bend_rate", "push")  # f0, fc, fv, fa, fb, push: in order
-HOSE: Final = ("spring", "rest")  # k in N·m/rad, and the angle at which it does not pull: behind FRICTION
+HOSE: Final = ("spring", "rest")  # k in N·m/rad, and the angle at which it does not pull: placed after FRICTION
 GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
 # quantities of `exact`, each per joint
 POSITION: Final = 0  # rad

@@ -21,7 +21,7 @@ from hil_rig.truth.trial import EXCUSED
 
 FAR: Final = 4.0  # deviations
 MATERIAL: Final = (0.05, 0.01)  # of the value, and of the joint's torque
-WEIGHED: Final = 5.0  # s behind its taking from which a payload's mass is judged
+WEIGHED: Final = 5.0  # s after its taking from which a payload's mass is judged
 TWICE: Final = 2.0  # times the usual residual, below which a torque is no finding
 NOTHING: Final = "nothing"
 SEVERAL: Final = "several fit"

@@ -87,7 +87,7 @@ class MulticastWire(CanFrames):
 
 
 class _Datagrams:
-    """The arguments of sendmmsg(2) for datagrams that lie behind each other (Linux, 64 bits)."""
+    """The arguments of sendmmsg(2) for datagrams that lie after each other (Linux, 64 bits)."""
 
     def __init__(self, ends: Sequence[int]) -> None:
         """ends: of each, in bytes."""

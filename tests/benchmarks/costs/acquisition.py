@@ -1,4 +1,4 @@
-"""Acquisition measured: batches, a real log, sockets and lines at full rate; beside cantools and python-can.
+"""Acquisition measured: batches, a real log, sockets and lines at full rate; compared with cantools and python-can.
 
 jointwatch bench acquisition [--json]
 

@@ -145,7 +145,7 @@ def recorded(folder: Path, taught: float) -> list[Row]:
 
 
 def heard(live: Live, seconds: float) -> None:
-    """Wait for the first update, and for those of so many seconds (of the rig's clock) behind it."""
+    """Wait for the first update, and for those of so many seconds (of the rig's clock) after it."""
     with Subscriber(live.endpoint, ("estimate/",), timeout=60.0) as updates:
         first = next(updates)[1]["timestamp"]
         for _, update in updates if seconds > 0.0 else ():

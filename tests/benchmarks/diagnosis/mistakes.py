@@ -44,7 +44,7 @@ def cell(machine: str, mistake: str, seeds: range) -> Counter[str]:
 
 
 def false_alarms(seeds: range) -> Iterator[tuple[str, int, list[str]]]:
-    """Source, joints, what was named there although nobody made a mistake."""
+    """Source, joints, what was named there although there was no mistake."""
     for seed in seeds:
         for rig, motions in every_rig(seed):
             yield f"rig {rig}", len(motions), _told(motions)

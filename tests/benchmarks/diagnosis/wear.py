@@ -14,7 +14,7 @@ Left: lives of 150 to 450 days that end where wear, without noise, reaches 30 %,
 has been told before (mean of 7 days above 3 %):
 
   level     the mean of 7 days is half way from what told it to the limit: an instant that a service knows
-  half way  in time from there to the end of the life, which nobody knows before: chosen by the outcome
+  half way  in time from there to the end of the life, which is not known before: chosen by the outcome
   half life half of the life
 
 Shapes: linear; accelerating, exponent 1.8 to 3; late, linear from 30 to 70 % of the life on; stepwise, 12 steps at

@@ -1,4 +1,4 @@
-"""The friction refit: the global minimiser or not, evaluations and time; two of scipy's searches beside it.
+"""The friction refit: the global minimiser or not, evaluations and time; compared with two of scipy's searches.
 
 jointwatch bench refit [--json] [--draws 100] [--long 100] [--only NAME] [--no-six]
                                   [--windows 100] [--first-seed 90000] [--law NAME] [--search NAME …]
@@ -360,7 +360,7 @@ def in_line(row: dict[str, Any]) -> str:
 
 
 def told(row: dict[str, Any]) -> str:
-    """What the search over all six parameters costs beside that over two."""
+    """What the search over all six parameters costs compared with that over two."""
     by = {part: f"{row[part]:.0f} evaluations ({row[f'won {part}']} of {row['draws']})" for part in ("two", "six")}
     return (
         f"{row['trajectory']}, {row['searcher']}: both ω {by['two']}, all six {by['six']}, spent"

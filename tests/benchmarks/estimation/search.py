@@ -1,4 +1,4 @@
-"""What a search costs: time per evaluation, start-up, evaluations on shifted boxes beside SciPy's and nlopt's searches.
+"""What a search costs: time per evaluation, start-up, evaluations on shifted boxes; SciPy's and nlopt's searches.
 
 jointwatch bench search [--json] [--boxes 100]
 

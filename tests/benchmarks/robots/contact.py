@@ -1,10 +1,10 @@
-"""Contacts of whole robots beside a momentum observer: delay, missed, false, link and force; rigs and recordings.
+"""Contacts of whole robots, and by a momentum observer: delay, missed, false, link and force; rigs and recordings.
 
     jointwatch bench contact [--json] [--seeds 4] [--first 901] [--pushes 8] [--quiet 30] [--hours 0.25] [--unseen 7101]
 
 Pushes on random links of drawn arms (hil_rig/truth/robots/contact_trial.py), seen by the live estimator and by a
 generalised momentum observer with the same model, bandwidth (10 Hz) and rule for its thresholds. Time without a push
-counts for false ones. On the recordings of the LWR4, each under the model of the other, nobody pushes; nor in hours of
+counts for false ones. The recordings of the LWR4, each under the model of the other, have no push; nor have hours of
 random motion of ROBOTS more arms (hil_rig/truth/robots/quiet_hours.py), of seeds from --unseen on.
 """
 
@@ -26,7 +26,7 @@ from hil_rig.truth.robots.momentum_observer import observed
 from hil_rig.truth.robots.quiet_hours import QuietHours, undisturbed
 
 FIRST: Final = 901
-UNSEEN: Final = 7101  # seed of the first arm that nobody pushes
+UNSEEN: Final = 7101  # seed of the first arm without a push
 ROBOTS: Final = 2
 TELLABLE: Final = 0.5  # times the Coulomb friction of the link's own joint, below which it is one with the link before
 SWING: Final = 0.5  # s at the end of the LWR4's recordings, in which they contradict themselves (decision 027)
@@ -62,7 +62,7 @@ def figures(told: Sequence[tuple[ContactPush, DetectedPush]], false: int, quiet:
 
 
 def recorded() -> dict[str, dict[str, int]]:
-    """Number of contacts on the LWR4's recordings, where nobody touches it, and of those in their last SWING s."""
+    """Number of contacts on the LWR4's recordings, without contact, and of those in their last SWING s."""
     if not FOLDER.exists():
         print(f"left out: no recordings in {FOLDER}", file=sys.stderr)
         return {}
@@ -95,8 +95,8 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=4, help="arms")
     parser.add_argument("--first", type=int, default=FIRST, help="the first seed")
     parser.add_argument("--pushes", type=int, default=8, help="on each arm")
-    parser.add_argument("--quiet", type=int, default=30, help="s behind them without any")
-    parser.add_argument("--hours", type=float, default=0.25, help="of random motion of each arm that nobody pushes")
+    parser.add_argument("--quiet", type=int, default=30, help="s after them without any")
+    parser.add_argument("--hours", type=float, default=0.25, help="of random motion of each arm without a push")
     parser.add_argument("--unseen", type=int, default=UNSEEN, help="seed of the first of them")
     options = parser.parse_args()
     trials = [run(options.first + k, options.pushes, options.quiet) for k in range(options.seeds)]
@@ -114,7 +114,7 @@ def main() -> int:
 
 
 def told(seed: int, found: QuietHours) -> dict[str, Any]:
-    """Figures of an arm that nobody pushes."""
+    """Figures of an arm without a push."""
     plain = found._asdict() | {"seed": seed, "ours": len(found.ours), "observer": len(found.observer)}
     return plain | {"ours_at": found.ours, "observer_at": found.observer}
 

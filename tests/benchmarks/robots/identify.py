@@ -68,7 +68,7 @@ class Row(NamedTuple):
     law: str
     joints: dict[str, dict[str, float]]  # joint → "ours", "ordinary", "description"
     spent: float  # s of processor time
-    z: float  # rms error of the base parameters in their deviations; NaN where nobody knows them
+    z: float  # rms error of the base parameters in their deviations; NaN where they are not known
 
     @property
     def inside_limits(self) -> bool:

@@ -7,7 +7,7 @@ subscriber in another process holds the unpacked update. Losses are everything t
 plus gaps in the subscriber's sequences. With --best the run with the lowest p99 of so many counts: other programs on
 the machine only add to it. For zenoh a row says what the library alone takes, from a message's put to a callback in
 another process; from the put to the update is at most both. --priority is the service's and the subscriber's (0: none),
-where that is allowed. The figures are of the seconds behind the start of every joint. The start itself looks at each
+where that is allowed. The figures are of the seconds after the start of every joint. The start itself looks at each
 joint ten times a second instead of once, so its slowest hundredth has a column of its own.
 """
 
@@ -37,7 +37,7 @@ CASES = {
     "1 joint × 1 kHz, slcan": ["rigid", "--wire", "slcan"],
     "1 joint × 1 kHz, serial": ["rigid", "--wire", "serial"],
 }
-WARM_UP = 5.0  # s left out, at the beginning and behind the starts
+WARM_UP = 5.0  # s left out, at the beginning and after the starts
 EARLY = ("waiting", "starting")
 LONGEST = 90.0  # s waited for the starts
 
@@ -88,7 +88,7 @@ def alone(joints: int, seconds: float, priority: int) -> dict[str, Any]:
 
 
 def measure(rig: list[str], seconds: float, priority: int) -> dict[str, object]:
-    """One case: its start, and so many seconds behind it."""
+    """One case: its start, and so many seconds after it."""
     starting, latencies = [], []
     early: set[str] = set()
     more = f"\n[processes]\npriority = {priority}\n"

@@ -14,7 +14,7 @@ one of as many rigid joints.
 `played` is the share of its samples that the rig had the time to send. A rig of 100 joints, the service and this
 subscriber want more than two processors have: below 100 % all other figures of the row are those of a device that
 stands still again and again, and sends in bursts. Of what is lost the causes are told below the table; `restart` is no
-sample that is missing: a joint's clock was set anew behind such a standstill.
+sample that is missing: a joint's clock was set anew after such a standstill.
 The floor is measured right after, on the same rig: a process that receives the same driver's messages and publishes as
 many updates of the same size, with nothing in between; `floor p50` is how long they are on the same way. Overload: the
 core gets a third of the processor time that it took (it is stopped and continued), then all of it again; told are what
@@ -68,7 +68,7 @@ def main() -> int:
     parser.add_argument("--joints", default="1,7,14,28,56", type=numbers)
     parser.add_argument("--rate", type=float, default=1000.0, help="Hz of every joint")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each point")
-    parser.add_argument("--warm-up", type=float, default=5.0, help="s left out behind the starts of all joints")
+    parser.add_argument("--warm-up", type=float, default=5.0, help="s left out after the starts of all joints")
     parser.add_argument("--rigs", default="", type=lambda text: [one for one in text.split(",") if one])
     parser.add_argument("--overload", type=float, metavar="S", help="only this: so long, at the first of --joints")
     parser.add_argument("--plot", type=Path, help="write a picture, too (.png, .svg)")

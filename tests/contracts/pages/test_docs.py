@@ -76,7 +76,7 @@ def value(text: str) -> float:
 
 
 def figure(page: str, section: str, label: str, place: int) -> float:
-    """The place-th number behind a label that begins a line of a section; raises LookupError where there is none."""
+    """The place-th number after a label that begins a line of a section; raises LookupError where there is none."""
     label, which = (found[1], int(found[2])) if (found := AGAIN.fullmatch(label)) else (label, 1)
     parts = re.split(r"^## (.+)$", page, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
@@ -139,7 +139,7 @@ def test_the_readme_and_the_guide_to_wires_have_marked_numbers() -> None:
 def test_numbers_with_a_marker_are_those_of_the_figures(page: Path) -> None:
     text, figures = without_code(page), FIGURES.read_text("utf-8")
     marked = MARKED.findall(text)
-    assert len(marked) == len(MARKER.findall(text)), "a marker stands behind its number and unit"
+    assert len(marked) == len(MARKER.findall(text)), "a marker stands after its number and unit"
     wrong = []
     for said, millions, section, label, place in marked:
         measured = figure(figures, section, label, int(place))

@@ -1,5 +1,6 @@
 """What commands answer to a person who has not the right files yet, and while they take long."""
 
+import contextlib
 import io
 import os
 import re
@@ -284,28 +285,30 @@ def test_minutes_are_reported_with_their_seconds(seconds: float, words: str) -> 
     assert progress.line().endswith(f"{words} so far")
 
 
-def test_a_dead_endpoint_is_said_after_three_seconds() -> None:
-    words = [sys.executable, "-m", "daq", "listen", "--endpoint", "tcp://127.0.0.1:9"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as listening:
-        assert listening.stderr is not None
-        line = listening.stderr.readline()
-        listening.terminate()
-    assert "nothing from tcp://127.0.0.1:9 for 3 s: does the service run" in line
-
-
-def test_a_topic_that_nobody_publishes_is_said_with_those_that_come() -> None:
-    with zmq.Context() as context, context.socket(zmq.PUB) as service:
+def test_a_dead_endpoint_and_a_topic_that_never_comes_are_said_after_three_seconds() -> None:
+    """Two commands, each for itself, which wait at the same time."""
+    with zmq.Context() as context, context.socket(zmq.PUB) as service, contextlib.ExitStack() as stack:
         port, seq = service.bind_to_random_port("tcp://127.0.0.1"), 0
-        words = ["listen", "--endpoint", f"tcp://127.0.0.1:{port}", "--topic", "estimate/elbw"]
-        with subprocess.Popen([sys.executable, "-m", "daq", *words], stderr=subprocess.PIPE, text=True) as listening:
-            assert listening.stderr is not None
-            while not select.select([listening.stderr], [], [], 0.1)[0]:
-                service.send_multipart(
-                    [b"estimate/elbow", msgpack.packb({"seq": (seq := seq + 1), "boot": 1, "timestamp": 1.0})]
-                )
-            line = listening.stderr.readline()
-            listening.terminate()
-    assert line.endswith("for 3 s; others come: estimate/elbow. Still waiting; Ctrl-C stops\n")
+        dead, other = (
+            stack.enter_context(
+                subprocess.Popen([sys.executable, "-m", "daq", "listen", *words], stderr=subprocess.PIPE, text=True)
+            )
+            for words in (
+                ("--endpoint", "tcp://127.0.0.1:9"),
+                ("--endpoint", f"tcp://127.0.0.1:{port}", "--topic", "estimate/elbw"),
+            )
+        )
+        assert dead.stderr is not None
+        assert other.stderr is not None
+        while not select.select([other.stderr], [], [], 0.1)[0]:
+            service.send_multipart(
+                [b"estimate/elbow", msgpack.packb({"seq": (seq := seq + 1), "boot": 1, "timestamp": 1.0})]
+            )
+        heard, silent = other.stderr.readline(), dead.stderr.readline()
+        for one in (dead, other):
+            one.terminate()
+    assert "nothing from tcp://127.0.0.1:9 for 3 s: does the service run" in silent
+    assert heard.endswith("for 3 s; others come: estimate/elbow. Still waiting; Ctrl-C stops\n")
 
 
 def test_a_rig_prints_a_table_and_json_when_asked() -> None:
@@ -324,7 +327,7 @@ def test_progress_is_silent_at_first_and_then_says_how_far_how_fast_and_how_long
         time.sleep(FIRST + 0.5)
     (line,) = stream.getvalue().splitlines()
     assert re.fullmatch(r"report: reading, 25 %, 0\.\d+ MB/s, about \d+ s left", line), line
-    note(1)  # nobody listens any more
+    note(1)  # the listener has gone
     quick = io.StringIO()
     with Progress("export", quick):
         pass

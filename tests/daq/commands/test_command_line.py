@@ -128,7 +128,7 @@ INTERRUPTED = {
 
 @pytest.mark.parametrize("command", INTERRUPTED)
 def test_ctrl_c_ends_a_command_at_once_with_one_line(command: str, tmp_path: Path) -> None:
-    """The recording is a pipe without a writer: whoever opens it waits until the end, as behind a dead network disk."""
+    """The recording is a pipe without a writer: whoever opens it waits until the end, as after a dead network disk."""
     kind = "mcap" if command in ("report", "export") else "csv"
     os.mkfifo(recording := tmp_path / f"arm.{kind}")
     table = tmp_path / "arm.columns.toml"

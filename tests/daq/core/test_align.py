@@ -108,7 +108,7 @@ def test_readings_are_split_by_joint_in_the_order_in_which_they_came() -> None:
     readings["time"], readings["value"] = np.arange(7) + 100, np.arange(7) + 0.5
     split = [(joint, *(one.tolist() for one in rest)) for joint, *rest in sorter.split(readings)]
     assert split == [
-        (0, [101, 102, 104, 105], [1.5, 2.5, 4.5, 5.5], [1, 2, 0, 1]),  # behind its channels the counter
+        (0, [101, 102, 104, 105], [1.5, 2.5, 4.5, 5.5], [1, 2, 0, 1]),  # after its channels the counter
         (2, [100, 103, 106], [0.5, 3.5, 6.5], [1, 1, 1]),
     ]
     assert [joint for joint, *_ in sorter.split(readings[:1])] == [2], "nothing is left of the call before"

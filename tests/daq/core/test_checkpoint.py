@@ -200,7 +200,7 @@ def test_states_of_joints_that_are_not_settled_now_stay(tmp_path: Path) -> None:
         socket.send_multipart((b"checkpoint/base", msgpack.packb(("k", time.time(), {"b": 2}))))
         time.sleep(0.05)  # between two tries
     assert read(file)["elbow"][2] == {"a": 1}
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600, "nobody else's business"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600, "no other user may read it"
     socket.close()
     context.term()
     writer.join(60)

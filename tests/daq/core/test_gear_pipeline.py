@@ -176,7 +176,7 @@ def test_who_is_watched() -> None:
     assert gear_of(joint(watch=False), 1000.0) is None
     plain = joint().model_copy(update={"lost_motion": None})
     assert gear_of(plain, 1000.0) is not None
-    assert gear_of(plain, 50.0) is None, "too slow, and nobody asked"
+    assert gear_of(plain, 50.0) is None, "too slow, and not asked for"
     sensed = plain.model_copy(update={"model": plain.model.model_copy(update={"spring_torque": True, "gear": 50.0})})
     found = gear_of(sensed, 1000.0)
     assert found is not None

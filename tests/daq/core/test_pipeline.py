@@ -143,7 +143,7 @@ def test_raw_channels_are_the_samples_that_came_and_looking_at_them_changes_noth
     assert found[-1]["timestamp"] == rows[-1, 0]
     seconds = rows[:, 0] - (START + EPOCH) / 1e9
     assert np.diff(seconds) == pytest.approx(0.005, abs=1e-4), "200 of 1000 a second"
-    assert seconds[-1] == pytest.approx(4.0, abs=0.25), "until nobody wanted them"
+    assert seconds[-1] == pytest.approx(4.0, abs=0.25), "until they were not wanted any more"
     np.testing.assert_allclose(rows[:, 1], motion(seconds)[0], atol=2e-3)
 
 

@@ -51,7 +51,7 @@ def test_what_stays_behind_waits_its_own_time_and_is_not_looked_at_before() -> N
     assert waiting.take(due, 21 * MS)["time"].tolist() == [MS, 21 * MS]
     due[0] = 100 * MS
     waiting.set_next_due(due, 21 * MS)
-    assert waiting.take(due, 42 * MS) is NOTHING, "nobody is due, and the one that waits came at 20 ms"
+    assert waiting.take(due, 42 * MS) is NOTHING, "no joint is due, and the one that waits came at 20 ms"
     assert waiting.take(due, 20 * MS + LONGEST) is NOTHING
     assert waiting.take(due, 20 * MS + LONGEST + 1)["time"].tolist() == [20 * MS]
 

@@ -141,7 +141,7 @@ def test_a_worker_that_gets_no_processor_does_not_stand_still(monkeypatch: pytes
         try:
             os.sched_setaffinity(other.pid, [processor])
             os.sched_setaffinity(worker, [processor])
-            os.sched_setscheduler(worker, os.SCHED_IDLE, os.sched_param(0))  # some .3 % beside the other
+            os.sched_setscheduler(worker, os.SCHED_IDLE, os.sched_param(0))  # some .3 %, while the other runs
             job = refits.submit(busy, 600.0)
             end = time.monotonic() + 1.5
             while time.monotonic() < end:

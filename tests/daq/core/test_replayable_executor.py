@@ -65,7 +65,7 @@ def test_a_replay_waits_for_what_counted_then_and_shows_nothing_else(pool: Threa
     latch = DeferredExecutor(pool)
     first, second = latch.submit(lambda: gate.wait(60)), latch.submit(lambda: 2)
     threading.Timer(0.05, gate.set).start()
-    latch.release([1])  # behind the first in the only thread
+    latch.release([1])  # after the first in the only thread
     assert (first.done(), second.done(), second.result(0)) == (False, True, 2)
     latch.release([0])
     assert first.result(0) is True

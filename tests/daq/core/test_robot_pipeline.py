@@ -144,7 +144,7 @@ def test_the_residual_of_every_joint_is_reported_at_the_configured_rate(
 def test_a_torque_that_nobody_knows_is_the_residual_of_its_joint_with_its_sign(
     played: tuple[Pipeline, list[Message]], config: Config, joint: int, push: float
 ) -> None:
-    """Beside the same motion without it, from 0.2 s after it has begun on, which the filters need."""
+    """Compared with the same motion without it, from 0.2 s after it has begun on, which the filters need."""
     table = readings(3.0, begin=40.0)
     pushed = table.copy()
     pushed["value"][(table["channel"] == 2 * joint + 1) & (table["time"] >= START + 42_000_000_000)] += push

@@ -97,7 +97,7 @@ def test_a_recording_in_columns_is_its_places_robot_and_says_every_parameter_wit
 def test_alarms_accepted_and_refused_refits_are_each_counted_for_their_own_joint(
     columns: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the pipeline says beside the estimates of this recording: 3 alarms, 2 re-fits accepted, 1 refused."""
+    """What the pipeline says besides the estimates of this recording: 3 alarms, 2 re-fits accepted, 1 refused."""
     real = module.play
 
     def eventful(*given: object) -> Iterator[tuple[bytes, bytes]]:
@@ -183,7 +183,7 @@ def test_how_late_a_channel_is_stands_beside_its_joints_parameters(kind: str, tm
     assert (delay.name, delay.unit) == ("delay.torque", "s")
     assert abs(delay.value - 0.03) < 4.0 * delay.deviation
     assert delay.value > 5.0 * delay.deviation, "late for certain"
-    assert not delays(tmp_path / f"late.{kind}", Plan(needed, None, skew=False)), "nobody asked"
+    assert not delays(tmp_path / f"late.{kind}", Plan(needed, None, skew=False)), "it was not asked for"
 
 
 def frames(file: Path, q: np.ndarray, torque: np.ndarray) -> None:

@@ -30,7 +30,7 @@ def test_a_row_has_the_recording_the_joint_the_quantity_and_what_is_judged_of_it
     }  # fmt: skip
     assert first == recording | joint | quantity | verdict
     known = {"quantity": "delay.torque", "unit": "s", "value": 0.001, "deviation": None}
-    assert delay == recording | joint | known, "nobody judged it"
+    assert delay == recording | joint | known, "it was not judged"
     assert [(one["joint"], one["quantity"], one["error"]) for one in others] == [
         ("base", "inertia", None), ("base", "delay.torque", None),
     ]  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
         history.absorb("estimate/base", update("held"), 50.0)
         asyncio.run(commissioning.set(history, None))
         assert asyncio.run(heard()) == {name: baseline(50.0).model_dump() for name in ("elbow", "base")}
-        assert [one.since for one in read(file).joints["base"]] == [50.0, 60.0], "the one before stays behind it"
+        assert [one.since for one in read(file).joints["base"]] == [50.0, 60.0], "the one before stays after it"
         again = BaselineInbox(context, f"{address}2", file)  # the core starts anew
         assert again.changed() == {name: one.model_dump() for name, one in read(file).newest().items()}
         again.close()
@@ -178,7 +178,7 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         history.absorb("estimate/elbow", update("valid"), 50.0)
         with pytest.raises(ValueError, match="not a file of baselines: joints"):
             asyncio.run(commissioning.set(history, "elbow"))
-        assert json.loads(file.read_text()) == {"joints": 7}, "nobody's file is thrown away"
+        assert json.loads(file.read_text()) == {"joints": 7}, "no file is deleted"
     finally:
         core.close(0)
         socket.close(0)

@@ -198,7 +198,7 @@ def test_the_newest_estimate_counts_and_progress_is_a_share(make_estimate: Calla
 
 
 def test_an_estimate_that_lacks_something_is_refused_when_it_comes(make_estimate: Callable[..., Estimate]) -> None:
-    """The outlet counts it then as malformed; at the next scrape nobody could say whose it was."""
+    """The outlet counts it then as malformed; at the next scrape its joint would be unknown."""
     _, payload = Publication("r", "elbow", 1, "N·m").estimate(make_estimate(), 1e9, 1e9, 3e-4)
     metrics, whole = Metrics(UNITS), msgpack.unpackb(payload)
     for name in GAUGED:

@@ -62,7 +62,7 @@ def test_it_serves_the_robot_at_the_configured_addresses(folder: Path, monkeypat
     [label] = asked["joints"]
     assert (label.name, label.unit, label.gear) == ("elbow", "N·m", False)
     assert label.parameters["inertia"] == "kg·m²"
-    assert asked["inside"] == "", "nobody needs it"
+    assert asked["inside"] == "", "it is not needed"
 
 
 def test_gateways_find_the_stream_inside_the_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_a_lock_on_the_stream_is_the_configured_key(folder: Path, monkeypatch: p
     lock = f'curve = {{ secret = "{secret.name}", clients = "clients" }}'
     curve = served(configured(folder, lock), folder, monkeypatch)["curve"]
     assert curve.secret == read_pair(secret).secret
-    assert not curve.allows(bytes(32)), "nobody's key is there"
+    assert not curve.allows(bytes(32)), "there is no key"
 
 
 @pytest.mark.parametrize(("allowed", "priority"), [(True, 5), (False, 0)])

@@ -235,7 +235,7 @@ def test_a_page_that_does_not_read_is_skipped_and_the_others_go_on(
     outlet: Any, core: Any, wait: Callable[..., None]
 ) -> None:
     wait(lambda: known(outlet, core))
-    text = "x" * 60_000  # fills the stalled page's buffers fast
+    text = "x" * 400_000  # fills the stalled page's buffers fast
     with live(outlet.page, max_queue=1) as stalled, live(outlet.page) as reading:
         receive(reading)
 
@@ -290,17 +290,24 @@ def test_what_the_core_says_while_the_outlet_is_dead_is_not_lost(
 
 def test_ports_in_use_are_one_clear_line_and_exit_1(tmp_path: Path, outlet: Any) -> None:
     page, other = urlsplit(outlet.page), ("--port", "0")
-    for endpoint, more, words in (
-        ("tcp://127.0.0.1:0", ("--port", str(page.port)), f"page: cannot serve {outlet.page}: address already in use"),
-        (outlet.endpoint, other, f"updates: cannot serve {outlet.endpoint}: address already in use"),
-    ):
-        done = subprocess.run(
-            [sys.executable, FAKE_OUTLET, f"ipc://{tmp_path}/u2", f"ipc://{tmp_path}/s2", endpoint, *more],
-            env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == 1
-        assert done.stderr.startswith(words)
-        assert done.stderr.count("\n") == 1
+    started = [
+        subprocess.Popen(
+            [sys.executable, FAKE_OUTLET, f"ipc://{tmp_path}/u{n}", f"ipc://{tmp_path}/s{n}", endpoint, *more],
+            env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        for n, (endpoint, more) in enumerate(
+            (("tcp://127.0.0.1:0", ("--port", str(page.port))), (outlet.endpoint, other)), 2
+        )
+    ]  # fmt: skip
+    words = (
+        f"page: cannot serve {outlet.page}: address already in use",
+        f"updates: cannot serve {outlet.endpoint}: address already in use",
+    )
+    for one, beginning in zip(started, words, strict=True):
+        said = one.communicate(timeout=300)[1]
+        assert one.returncode == 1
+        assert said.startswith(beginning)
+        assert said.count("\n") == 1
 
 
 def test_a_real_prometheus_scrapes_it(tmp_path: Path, outlet: Any, core: Any, wait: Callable[..., None]) -> None:

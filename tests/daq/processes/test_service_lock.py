@@ -70,7 +70,7 @@ def started(config: Path, limit: Callable[[], None] = lambda: None) -> "subproce
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """A service whose device is a port that nobody writes to."""
+    """A service whose device is a port without a writer."""
     _, device = os.openpty()
     file = tmp_path / "arm.toml"
     file.write_text(CONFIGURATION.format(port=free_port(), page=free_port(), device=os.ttyname(device)))

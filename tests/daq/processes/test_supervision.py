@@ -56,7 +56,7 @@ def test_a_child_says_how_it_ended() -> None:
     assert sleeping.alive()
     sleeping.send(signal.SIGTERM)
     assert until(sleeping) == -signal.SIGTERM, "the supervisor's handlers are not the child's"
-    sleeping.send(signal.SIGKILL)  # nobody there any more
+    sleeping.send(signal.SIGKILL)  # the process is gone
 
 
 def test_a_stopped_grandchild_dies_with_its_parent(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_systemd_hears_ready_alive_and_stopping(monkeypatch: pytest.MonkeyPatch)
         assert others.limit == 0
         others.alive()
         others.stopping()
-        assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping", "nobody waits for its signs of life"
+        assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping", "its signs of life are no longer expected"
         others.close()
     Systemd({}).ready("nobody is there")
     systemd.alive()

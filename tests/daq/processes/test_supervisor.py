@@ -182,7 +182,7 @@ def test_a_core_that_dies_after_somebody_has_emptied_tmp_is_back_all_the_same(li
     shutil.rmtree(folder)
     before = running(live)
     with Subscriber(live.endpoint, ("estimate/",), timeout=60.0) as stream:
-        assert next(stream)[1]["joint"] == "joint1", "nobody has noticed yet"
+        assert next(stream)[1]["joint"] == "joint1", "the joint is not known to be silent yet"
         os.kill(before["core"], signal.SIGKILL)
         killed = time.time()
         assert any(update["timestamp"] > killed + 0.5 for _, update in stream)

@@ -173,7 +173,7 @@ def test_an_encoder_that_starts_again_goes_on_in_our_own_recording(tmp_path: Pat
     file = ours(tmp_path, configured(tmp_path, ", wrap = 2.0"), of_channel(0, times, seen), of_channel(1, times, seen))
     found = read(file, None)["elbow"]
     np.testing.assert_allclose(found["position"].values, np.where(np.isnan(seen), np.nan, angle), atol=1e-12)
-    assert np.array_equal(found["torque"].values, seen, equal_nan=True), "nobody said that it starts again"
+    assert np.array_equal(found["torque"].values, seen, equal_nan=True), "it is not declared that it starts again"
 
 
 def test_a_recording_without_readings_has_empty_channels(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ RATES = np.column_stack([np.cos(T / 9) / 9, -np.sin(T / 7) / 7, np.cos(T / 5) / 
         (1.0 / 1.15, False),
         (1.25, True),
         (1.0 / 1.25, True),
-        (10.0, True),  # a gear, or a unit that nobody knows
+        (10.0, True),  # a gear, or an unknown unit
         (1.25 * 180.0 / np.pi, True),
         (np.pi / 180.0 / 1.25, True),
     ],

@@ -41,7 +41,7 @@ def test_nothing_is_made_up_in_a_gap() -> None:
 
 
 def test_rows_that_were_sent_twice_by_a_quicker_clock_are_none() -> None:
-    """A state of 29.4 Hz that is sent at 30 Hz; of channels with rows of their own nobody can tell."""
+    """A state of 29.4 Hz that is sent at 30 Hz; of channels with rows of their own nothing can be said."""
     time = np.arange(300) / 30.0
     state = np.floor(time * 29.4 + 1e-6) / 29.4
 

@@ -1,4 +1,4 @@
-"""A pipeline whose updates nobody wants makes few of them, and everything that follows from updates is the same."""
+"""A pipeline whose updates are not wanted makes few of them, and everything that follows from updates is the same."""
 
 from pathlib import Path
 from typing import Any

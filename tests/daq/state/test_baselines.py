@@ -97,7 +97,7 @@ def test_whoever_reads_sees_a_whole_file_whenever_the_writer_dies(tmp_path: Path
     assert sizes <= {1, 20}
     assert len(read(file).joints) in (1, 20)
     write(file, Baselines())
-    assert read(file) == Baselines(), "what the dead one left behind is in nobody's way"
+    assert read(file) == Baselines(), "the file that the dead one left does not stand in the way"
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,11 @@ def test_it_is_made_where_none_is_given_and_asked_for(config: Config, tmp_path: 
     assert len(made) >= 20
     assert token_of(config) == token_of(config, make=True) == (made, where)
     Path(where).unlink()
-    assert token_of(config, make=True)[0] != made, "nobody can know it beforehand"
+    assert token_of(config, make=True)[0] != made, "it cannot be known in advance"
 
 
 def test_a_file_that_was_named_is_read_and_never_made(config: Config, tmp_path: Path) -> None:
-    """A name that is mistyped must not become a token that nobody knows."""
+    """A name that is mistyped must not become a token that is not known."""
     named = given(config, tmp_path / "token", "correct-horse-battery\n")
     assert token_of(named, make=True) == ("correct-horse-battery", str(tmp_path / "token"))
     (tmp_path / "token").unlink()

@@ -171,7 +171,7 @@ def test_what_a_killed_core_had_not_done_with_is_missing(address: str, tmp_path:
 
 
 def test_a_shorter_ledger_over_a_longer_one_is_read_to_its_own_end(address: str, tmp_path: Path) -> None:
-    """A driver's totals take fewer bytes after the driver has restarted: the end of the old ones is behind them."""
+    """A driver's totals take fewer bytes after the driver has restarted: the old ones' end is still there."""
     file = tmp_path / "heard"
     for boot, made in ((2**55, 10**9), (3, 0), (3, 17)):  # the last core finds what the one before has written
         # A socket for each core: one that is kept may still send into what the core before it has closed.

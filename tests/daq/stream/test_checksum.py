@@ -45,4 +45,4 @@ def test_a_file_is_written_in_place_and_read_by_the_next_process(tmp_path: Path)
         file.write(content)
         assert file.read() == content
         file.close()
-    assert (tmp_path / "counters").stat().st_mode & 0o077 == 0, "nobody else reads or writes it"
+    assert (tmp_path / "counters").stat().st_mode & 0o077 == 0, "no other user reads or writes it"

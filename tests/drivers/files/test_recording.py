@@ -126,7 +126,7 @@ def test_damaged_bytes_are_counted_or_said_and_never_break_it(kept: tuple[Path, 
         for place in random.integers(2000, len(data), 4):
             data[place] = random.integers(256)
         file.write_bytes(data)
-        os.utime(file, (1e9, 1e9))  # nobody is writing it
+        os.utime(file, (1e9, 1e9))  # it is not being written
         readings, _ = played(given, [Wanted(0, "STATE.counter")])
         assert len(readings) <= 300
 

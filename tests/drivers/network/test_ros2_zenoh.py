@@ -82,7 +82,7 @@ class Robot:
     def matched(self) -> None:
         end = time.monotonic() + 60
         while not self.publisher.matching_status.matching:
-            assert time.monotonic() < end, "nobody has subscribed"
+            assert time.monotonic() < end, "there is no subscriber"
             time.sleep(0.001)
 
     def close(self) -> None:

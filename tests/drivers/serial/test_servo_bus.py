@@ -155,7 +155,7 @@ def test_losses_have_their_names(line: tuple[int, str]) -> None:
     broken = bytearray(status(2, bytes(10)))
     broken[9] ^= 1
     with settings(port).open([Wanted(0, "servo1.position"), Wanted(1, "servo2.position")]) as tap:
-        os.write(far, b"\x01\x02" + good)  # nobody was heard to ask
+        os.write(far, b"\x01\x02" + good)  # without a request before it
         os.write(far, sync_read(126, 10, [1, 2]) + good + bytes(broken))  # the second one is disturbed
         os.write(far, sync_read(126, 10, [1, 2]) + status(1, bytes(10), error=0x80) + status(2, bytes(10)))
         values = collect(tap, 3)
@@ -173,7 +173,7 @@ def test_a_fast_answer_is_used_whole_or_not_at_all(line: tuple[int, str]) -> Non
     far, port = line
     answer = fast_status([(1, bytes(10)), (2, bytes(10))])
     with settings(port).open([Wanted(0, "servo1.position"), Wanted(1, "servo2.position")]) as tap:
-        os.write(far, answer)  # nobody was heard to ask
+        os.write(far, answer)  # without a request before it
         os.write(far, sync_read(126, 10, [1, 2], fast=True) + answer + answer)
         first = collect(tap, 2)
         os.write(far, sync_read(126, 10, [2, 1], fast=True) + answer)  # in another order

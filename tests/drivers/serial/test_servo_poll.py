@@ -92,7 +92,7 @@ POSITIONS = [Wanted(one, f"servo{one}.position") for one in range(1, 4)]
 
 
 def instructions(sent: bytes, protocol: str) -> set[int]:
-    """Instructions of packets that stand behind each other without a byte between them, by the makers' manuals."""
+    """Instructions of packets that stand after each other without a byte between them, by the makers' manuals."""
     found, at = set(), 0
     while at < len(sent):
         if protocol == "dynamixel2":

@@ -23,7 +23,7 @@ def test_a_cycle_is_due_once_a_period_after_it_has_listened_and_its_requests_fol
     for turn in range(3):
         at = begin + 0.3 + 0.02 * turn + 0.001
         assert poll.due(at) == first
-        assert poll.next(False) == 0.0, "the second follows as soon as nobody is waited for"
+        assert poll.next(False) == 0.0, "the second follows as soon as no answer is awaited"
         assert poll.due(at + 0.002) == second
         assert poll.next(False) == pytest.approx(begin + 0.3 + 0.02 * (turn + 1))
         assert poll.due(at + 0.004) is None

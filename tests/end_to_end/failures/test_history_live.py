@@ -54,6 +54,7 @@ def kill(live: Live, name: str) -> int:
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("short_start")
 def test_use_is_neither_lost_nor_doubled_by_killed_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ def pid_of(name: str, above: int) -> int:
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("short_start")
 def test_a_killed_core_goes_on_with_what_it_knew() -> None:
     with (
         Live(["rigid", "--wire", "slcan"]) as live,

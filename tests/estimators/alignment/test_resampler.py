@@ -345,7 +345,7 @@ def test_a_channel_without_any_number_holds_nothing_up() -> None:
 @pytest.mark.compiled
 @pytest.mark.parametrize(("jitter", "modulo"), [*((jitter, 65536) for jitter in JITTERS), ("none", 0), ("0.2 ms", 0)])
 def test_losses_of_three_per_cent_leave_the_published_parameters(jitter: str, modulo: int) -> None:
-    """EMPS, with a sample counter where the link jitters: the parameters of all frames beside those of what is left."""
+    """EMPS, with a sample counter where the link jitters: parameters by all frames, and by those left."""
     if not EMPS.exists():
         pytest.skip(f"needs the EMPS recording in {EMPS}")
     data = loadmat(EMPS)

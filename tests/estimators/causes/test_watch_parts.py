@@ -108,7 +108,7 @@ def test_what_swings_by_itself_is_distinguished_from_what_lasts_from_noise_and_f
     assert heard(swinging(5.0, 0.3, 1)) > 3.0
     assert heard(swinging(0.0, 0.1, 1)) < 0.0
     assert heard(np.zeros(2000)) == 0.0
-    another = 3.0 * moved(40.0, 2).a  # beside it the swinging is little
+    another = 3.0 * moved(40.0, 2).a  # compared with it the swinging is little
     assert heard(swinging(5.0, 0.3, 1) + another) == -MOST
 
 

@@ -124,7 +124,7 @@ def test_a_sample_is_judged_by_those_on_its_own_side_of_a_gap() -> None:
 
 
 def test_a_sample_that_repeats_what_was_before_a_gap_is_wild_behind_it() -> None:
-    """The three behind the gap say where the joint is now; the two before it agree with the wild one by chance."""
+    """The three after the gap say where the joint is now; the two before it agree with the wild one by chance."""
     values, time = motion(), clock(800)
     values[301:, 0] += 0.3
     time[300:] += 50_000_000
@@ -135,7 +135,7 @@ def test_a_sample_that_repeats_what_was_before_a_gap_is_wild_behind_it() -> None
 
 @pytest.mark.parametrize(("late", "breaks"), [(-500_001, 2), (-500_000, 0), (500_000, 0), (500_001, 2)])
 def test_rows_more_than_half_a_period_out_of_time_separate(late: int, breaks: int) -> None:
-    """late: ns by which one row is; it is that far from the row behind it, too."""
+    """late: ns by which one row is; it is that far from the row after it, too."""
     time = clock(100)
     time[50] += late
     spikes = Spikes(("position", "torque"), PERIOD)
@@ -155,9 +155,9 @@ def test_two_samples_between_gaps_are_too_few_to_be_judged() -> None:
 
 @pytest.mark.parametrize(("apart", "taken_out"), [(20, 3), (50, 4), (90, 18), (101, None)])
 def test_a_channel_that_is_wild_more_often_than_one_in_a_hundred_is_believed(apart: int, taken_out: int | None) -> None:
-    """A torque that alternates ±1 has s = 4, and beside a spike MAD = 2: one of 40 is wild while 5s < 40 − 8·2.
+    """A torque that alternates ±1 has s = 4, and next to a spike MAD = 2: one of 40 is wild while 5s < 40 − 8·2.
 
-    s has to grow by a fifth. A wild sample makes it a tenth larger, each other one, but for the two behind it, 1/1024
+    s has to grow by a fifth. A wild sample makes it a tenth larger, each other one, but for the two after it, 1/1024
     smaller: 1.1ⁿ (1 − 1/1024)^(n (apart − 3)) ≥ 1.2 after n = 3, 4, 18; from an apart of 101 on, never.
     """
     values = np.where(np.arange(20_000) % 2 == 0, 1.0, -1.0)[:, None]

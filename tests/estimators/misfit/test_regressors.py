@@ -31,7 +31,7 @@ class Given:
         self.phi, self.y = self.phi * weight[..., None], self.y * weight
 
     def gathered(self, cuts: tuple[int, ...], remembers: bool = False, starting: bool = False) -> regressors.BlockSums:
-        """Products, those of rows with a reversal and behind one, counts."""
+        """Products, those of rows with a reversal and after one, counts."""
         sums = regressors.BlockSums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
         sums.theta[:], sums.level[:], sums.loads[:], sums.starting = THETA, LEVEL, (1.0, 0.0), starting
         for first, last in zip((0, *cuts), (*cuts, ROWS), strict=True):
@@ -40,7 +40,7 @@ class Given:
         return sums
 
     def accelerations(self, joint: int) -> Floats:
-        """That behind the high-pass of an elastic drive, and all of it (rows, 2)."""
+        """That after the high-pass of an elastic drive, and all of it (rows, 2)."""
         found, low, lower, high = np.zeros((ROWS, 2)), 0.0, 0.0, 0.0
         v, step = self.v[:, joint], 1e-9 * PERIOD
         for row in range(ROWS):
@@ -61,7 +61,7 @@ class Given:
         return found
 
     def written_out(self, output: int) -> tuple[Floats, Floats, Floats, list[int]]:
-        """[φ φ̇ w y] of the rows that say something, [φ y] of those with a reversal and behind one, and the numbers of
+        """[φ φ̇ w y] of the rows that say something, [φ y] of those with a reversal and after one, and the numbers of
         the first."""
         j = OWNERS[output]
         stops, rows, turned, behind, kept = self.stops(j), list[Floats](), list[Floats](), list[Floats](), list[int]()
@@ -207,7 +207,7 @@ def test_the_slow_acceleration_is_that_behind_two_low_passes() -> None:
         _, _, _, kept = given.written_out(output)
         fast, all_of_it = given.accelerations(joint).T
         follows = np.diff(given.time, prepend=-np.inf) < 1.5 * PERIOD
-        once = np.zeros(ROWS)  # the acceleration behind one low-pass
+        once = np.zeros(ROWS)  # the acceleration after one low-pass
         for row in range(1, ROWS):
             once[row] = once[row - 1] if follows[row] else 0.0
             once[row] += (1.0 - np.exp(-0.2)) * (all_of_it[row] - once[row]) if follows[row] else 0.0

@@ -28,7 +28,7 @@ def sign(v: float) -> float:
 
 
 def directional(c: dict[str, float], q: float, v: float, load: float) -> float:
-    """Liu 2023 (9), (10), a direction at a time, behind a threshold of 0.05."""
+    """Liu 2023 (9), (10), a direction at a time, after a threshold of 0.05."""
     way = "forward" if v >= 0.0 else "backward"
     beyond = math.copysign(max(abs(v) - 0.05, 0.0), v)
     step = 2.0 / (1.0 + math.exp(-2.0 * v / 0.01)) - 1.0

@@ -1,4 +1,4 @@
-"""Ripple beside any law: its columns against the formula, in every joint that has it."""
+"""Ripple added to any law: its columns against the formula, in every joint that has it."""
 
 import numpy as np
 import pytest

@@ -40,7 +40,7 @@ def bristles(q: Floats, time: Floats, torque: float, reach: float) -> Floats:
 
 
 def remembering(truth: Any, seed: int, stamps: Floats | None = None) -> list[Piece]:
-    """A recording whose joints have 2 N·m (N) of presliding friction over 8 mrad (mm) beside the law's."""
+    """A recording whose joints have 2 N·m (N) of presliding friction over 8 mrad (mm) in addition to the law's."""
     time, q, tau = truth.motion(seed, seconds=30.0)
     for j in range(3):
         tau[:, j] += bristles(q[:, j], time, 2.0, 0.008)

@@ -26,7 +26,7 @@ BEND = 0.4  # N·m (N) of an arctangent that bends at 1/8 rad/s, beside Coulomb 
 
 
 def rows_of(truth: Any, seed: int, more: Any) -> RobotRows:
-    """One recording with noise, and with torque beside that of the known law: more(speeds)."""
+    """One recording with noise, and with torque in addition to the known law's: more(speeds)."""
     time, q, tau = truth.motion(seed)
     tau = tau + more(RATE * np.gradient(q, axis=0)) + np.random.default_rng(seed).normal(0.0, 0.2, tau.shape)
     return build(WholeRobot(truth.robot), pieces(time, q, tau))
@@ -82,7 +82,7 @@ def test_friction_that_turns_round_late_is_no_lag(truth: Any) -> None:
 
 
 def recording(truth: Any, seed: int, pace: float, more: Any) -> list[Piece]:
-    """Twenty seconds of the truth's motion at another pace, with noise, and with torque beside that of its law."""
+    """Twenty seconds of the truth's motion at another pace, with noise, and with torque in addition to its law's."""
     random, t, q = np.random.default_rng(seed), np.arange(4000) / RATE, np.zeros((3, 4000, 3))
     for k in range(1, 6):
         w, size, phase = 0.2 * np.pi * k * pace, random.uniform(0.1, 0.5, 3) / k, random.uniform(0.0, 2.0 * np.pi, 3)

@@ -173,7 +173,7 @@ WORKING: dict[str, set[str]] = {
 
 
 def moved(fresh: Any, used: Any, name: str = "phases") -> set[str]:
-    """Attributes in which two estimators built alike differ, and that nobody has declared: kept or WORKING."""
+    """Attributes in which two estimators built alike differ, and that are not declared: kept or WORKING."""
     kept = [one.state for one in used_parts(used) if hasattr(one, "state")]
     arrays = [getattr(one, field) for one in kept for field in names(one)]
     return set(_moved(fresh, used, name, [array for array in arrays if isinstance(array, np.ndarray)]))
@@ -266,7 +266,7 @@ def test_a_joint_with_eta_goes_on_and_the_rows_that_were_not_kept_are_not_missed
     after = joint.estimator.estimate()
     assert np.array_equal(after.values, before.values)
     assert np.array_equal(after.deviations, before.deviations)
-    joint.run(0.5)  # what moved while nobody looked
+    joint.run(0.5)  # what moved in the meantime
     joint.run(12.0)
     estimate = joint.estimator.estimate()
     assert (estimate.phase, estimate.status) == (Phase.NORMAL, Status.VALID)

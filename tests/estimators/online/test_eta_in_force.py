@@ -49,7 +49,7 @@ def test_a_search_counts_rows_that_overlap_as_if_they_did_not() -> None:
     assert eta.state.sigma == pytest.approx(np.sqrt(OVERLAP * np.diag(of_s)))
     assert eta.deviations == pytest.approx(np.sqrt(OVERLAP * np.diag(covariance)))
     found[0] = 9.0
-    assert eta.state.eta[0] == 0.1, "what was found is nobody else's"
+    assert eta.state.eta[0] == 0.1, "the found values are not shared"
 
 
 def test_a_step_moves_the_logarithm() -> None:
@@ -102,7 +102,7 @@ def test_rows_have_the_laws_columns_under_eta_in_force_and_stay_as_they_are_else
 
 
 def test_kept_rows_are_written_with_what_a_search_found_and_the_rest_with_eta_of_now() -> None:
-    """Rows 10 to 30 are the search's own window; those behind it are new; those before it wait until someone asks."""
+    """Rows 10 to 30 are the search's own window; those after it are new; those before it wait until someone asks."""
     eta, history, given = in_force(omega_tanh=0.1, omega_stribeck=0.2), RowHistory(100), rows(40)
     put(history, given)
     own = np.arange(40.0).reshape(20, 2)

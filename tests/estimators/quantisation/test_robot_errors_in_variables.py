@@ -63,7 +63,7 @@ def test_it_is_what_steps_add_to_the_products_of_the_columns() -> None:
     assert encoders.known
     N = encoders.noise(encoders.slopes(poses), np.ones((len(poses) // SPARSE, 3)), WEIGHTS)
     added = np.einsum("tjp,j,tjq->pq", off, WEIGHTS, off)
-    # 1,450 rows tell a variance to √(2/1450) = 4 % and, as rows beside each other share noise, a little less
+    # 1,450 rows tell a variance to √(2/1450) = 4 % and, as neighbouring rows share noise, a little less
     large = np.diag(N) > 0.1 * np.diag(N).max()
     assert large.sum() > 5
     assert np.diag(added)[large] == pytest.approx(np.diag(N)[large], rel=0.15)

@@ -14,7 +14,7 @@ RATE, STEP = 500.0, 2.0 * np.pi / 2**12
 
 
 def _read(q: Floats, shift: float) -> Floats:
-    """Second derivative behind both low-passes, of an encoder shifted by that share of a step."""
+    """Second derivative after both low-passes, of an encoder shifted by that share of a step."""
     values = (np.round(q / STEP + shift) - shift) * STEP
     second = values
     for cutoff in (QUICK, SLOW):
@@ -23,7 +23,7 @@ def _read(q: Floats, shift: float) -> Floats:
 
 
 def test_encoders_elsewhere_read_what_the_steps_do_one_delay_later() -> None:
-    """Each error is what a shifted encoder reads less the motion itself, both behind the low-passes.
+    """Each error is what a shifted encoder reads less the motion itself, both after the low-passes.
 
     The motion repeats to the sample.
     """

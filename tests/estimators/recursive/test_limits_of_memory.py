@@ -39,7 +39,7 @@ def test_memory_grows_to_sixty_seconds_and_not_beyond() -> None:
     assert 1.0 / (1.0 - rls.state.forgetting) - 1.0 == pytest.approx(60.0 / PERIOD, abs=1.0)
     jump(rls, 12)
     assert rls.state.alarms >= 1.0
-    quiet(rls, 400)  # 40 s behind it: half of that
+    quiet(rls, 400)  # 40 s after it: half of that
     assert 1.0 / (1.0 - rls.state.forgetting) - 1.0 == pytest.approx(200.0, rel=0.1)
     quiet(rls, 3000)
     assert 1.0 / (1.0 - rls.state.forgetting) - 1.0 == pytest.approx(600.0, abs=1.0)

@@ -1,4 +1,4 @@
-"""A window learnt anew beside its re-fit: the state is the one that the core itself would have come to."""
+"""A window learnt anew together with its re-fit: the state is the one that the core itself would have come to."""
 
 import pickle
 from dataclasses import replace

@@ -175,7 +175,7 @@ def test_the_law_in_force_stays_where_another_explains_less() -> None:
 
 @pytest.mark.compiled
 def test_no_law_is_used_that_needs_a_negative_coefficient() -> None:
-    """Viscous friction that is negative is none: a law that fits better beside it is not believed."""
+    """Viscous friction that is negative is none: a law that fits better with it is not believed."""
     y = measured(THETA * (1.0, 1.0, 1.0, -1.0), 7, 0.05, exponent=2.0)
     task = window(y)
     ours, theirs = run(task), run(replace(task, model=replace(task.model, friction=ROUND)))

@@ -298,7 +298,7 @@ def test_a_threshold_is_searched_on_evaluations_and_a_smooth_law_on_a_table() ->
     data = RefitRows(np.column_stack([columns[:, 0], columns[:, 4]]), y, v)
     found = refit(data, RefitModel(still, DirectionalSettings()), settings=WHOLE)
     assert found.eta == pytest.approx(eta, rel=1e-2)
-    assert found.evaluations > found.visits  # every point was one, and the descents beside
+    assert found.evaluations > found.visits  # every point was one, and the descents more
     smooth = refit(window("sine", 3), MODEL, LOW, HIGH)
     assert smooth.evaluations < smooth.visits
 

@@ -26,7 +26,7 @@ def test_a_fault_changes_what_is_measured_after_its_onset_and_nothing_before(fau
     healthy, broken = (play(RIG, one, course, 3.0, 3, BlindJoint) for one in (None, fault))
     before = round(ONSET * RIG.rate)
     assert np.isfinite(broken).all()
-    warms = fault.name == "temperature"  # the joint's own warming is not played beside it
+    warms = fault.name == "temperature"  # the joint's own warming is not played with it
     assert warms or np.array_equal(broken[:before], healthy[:before])
     assert np.abs(broken[before:] - healthy[before:]).max() > 0.0
 

@@ -201,7 +201,7 @@ def test_help_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
-    """40 % of Coulomb friction in half an hour: θ is a memory behind, which its deviation says."""
+    """40 % of Coulomb friction in half an hour: θ lags by one memory, and its deviation includes that."""
     outcome = run(rigid(3, warming=0.4, seconds=120.0))
     assert outcome.alarms == 0
     assert outcome.trusted > 0.95 * outcome.looks
@@ -249,8 +249,8 @@ def test_a_value_that_the_last_rows_say_changes_is_not_sure() -> None:
 
 
 def test_a_cut_is_considered_anew_by_the_rows_behind_an_alarm() -> None:
-    """At first this torque has the sign of the speed, so that the cut is Coulomb friction; behind an alarm it is
-    inertia: 1.2 % of it, which was seven deviations in 114 looks. The first look behind an alarm has no block yet."""
+    """At first this torque has the sign of the speed, so that the cut is Coulomb friction; after an alarm it is
+    inertia: 1.2 % of it, which was seven deviations in 114 looks. The first look after an alarm has no block yet."""
     outcome = run(replace(left_out.cut(3), seconds=82.0))
     assert outcome.alarms > 0
     assert outcome.lying <= outcome.alarms

@@ -114,7 +114,7 @@ def test_a_reader_counts_what_the_rig_injected(tmp_path: Path, kind: str, start_
             faults["crc"] + faults["garbage"] + faults["truncate"]
         )
         missing = faults["crc"] + faults["truncate"] + faults["drop"]
-        assert missing - 3 <= counts["lost"] <= missing, "nobody can see what is missing after the last packet"
+        assert missing - 3 <= counts["lost"] <= missing, "a loss after the last packet cannot be seen"
     else:
         assert counts["malformed"] == faults["garbage"]
         assert counts["truncated"] == faults["truncate"]

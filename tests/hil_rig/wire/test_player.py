@@ -73,7 +73,7 @@ def test_a_rig_that_was_held_up_makes_up_for_it(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_wire_that_refused_frames_carries_one_more_sample_when_it_has_room() -> None:
-    """So the last frame of each joint stands behind every loss, and a reader can count all that was not sent."""
+    """So the last frame of each joint stands after every loss, and a reader can count all that was not sent."""
     wire = SlcanWire(None)
     port = os.open(wire.device, os.O_RDWR | os.O_NOCTTY)
     os.write(port, b"O\r")

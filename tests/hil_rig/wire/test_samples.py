@@ -113,7 +113,7 @@ def test_each_servo_answers_with_its_own_joints_registers() -> None:
         wire.pty.send = kept.extend  # type: ignore[assignment,method-assign]
         send(wire, played(messages, [[(np.pi / 2, 0.123), (-0.05, -np.pi / 4)]]))
         found = {}
-        for packet in kept[0].split(b"\xff\xff\xfd\x00")[2:]:  # behind the request
+        for packet in kept[0].split(b"\xff\xff\xfd\x00")[2:]:  # after the request
             current, _, position = struct.unpack_from("<hii", packet, 5)
             found[packet[0]] = current, position
         assert found == {1: (123, 3072), 2: (-50, 1536)}

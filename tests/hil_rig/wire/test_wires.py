@@ -203,7 +203,7 @@ def test_the_terminal_is_raw(port: Serial) -> None:
 
 def test_the_link_is_made_replaced_and_removed(tmp_path: Path) -> None:
     link = tmp_path / "robot"
-    link.symlink_to("/dev/nowhere")  # left behind by somebody
+    link.symlink_to("/dev/nowhere")  # left there by another program
     with closing(SlcanWire(link)) as wire:
         assert wire.device == str(link)
         assert link.resolve().parent == Path("/dev/pts")

@@ -1,4 +1,4 @@
-"""Draws mutants of rooms, has them tried, and tells what nobody noticed."""
+"""Draws mutants of rooms, has them tried, and prints those that no test noticed."""
 
 import argparse
 import json

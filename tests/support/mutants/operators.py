@@ -75,7 +75,7 @@ def mutants(file: str, text: bytes) -> list[Mutant]:
 
 
 def squeezed(text: bytes) -> str:
-    """On one line, without comments, which stand behind two blanks."""
+    """On one line, without comments, which stand after two blanks."""
     return " ".join(" ".join(line.partition("  # ")[0] for line in text.decode().splitlines()).split())
 
 
@@ -247,7 +247,7 @@ class _Reader:
         return self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
 
     def _after(self, begin: int, token: str) -> int:
-        """The place behind a token and the blanks that follow it."""
+        """The place after a token and the blanks that follow it."""
         end = begin + len(token)
         while self._text[end : end + 1] == b" ":
             end += 1

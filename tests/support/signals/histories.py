@@ -33,7 +33,7 @@ def _append(
 
 
 def put(history: RowHistory, rows: Rows, which: NDArray[np.bool_] | None = None) -> None:
-    """Those of the rows that taught (which; None: all of them), a few at a time, behind those that are there."""
+    """Those of the rows that taught (which; None: all of them), a few at a time, after those that are there."""
     count, (outputs, parameters) = len(rows.time), rows.phi.shape[1:]
     store = RowStore.room(ROOM, outputs, parameters, rows.speed.shape[1], rows.samples.shape[1], rows.samples.shape[3])
     given = RowStore.room(count, outputs, parameters, rows.speed.shape[1], rows.samples.shape[1], rows.samples.shape[3])

@@ -192,7 +192,7 @@ def durations(folder: Path, t: Truth) -> Path:
 
 
 def colons(folder: Path, t: Truth) -> Path:
-    """A time of day whose ms stand behind a colon."""
+    """A time of day whose ms stand after a colon."""
     ms = [round(1e3 * time) for time in t.time]
     rows = [f"12:00:{one // 1000:02}:{one % 1000:03};" + ";".join(
         f"{value:.6f}" for value in (*np.rad2deg(t.q[k]), *t.tau[k])) for k, one in enumerate(ms)]  # fmt: skip
@@ -325,7 +325,7 @@ CASES: dict[str, Case] = {
     "Piper": Case(piper, 3),
     "instants of Python": Case(iso, 2),
     "durations of pandas": Case(durations, 2),
-    "ms behind a colon": Case(colons, 2),
+    "ms after a colon": Case(colons, 2),
     "speeds and currents": Case(cobot_operations, 6, refused="like position"),
     "a structure an instant": Case(samples, 3, names=("base", "arm", "tip")),
     "HEBI": Case(hebi, 3),

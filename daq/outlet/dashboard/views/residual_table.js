@@ -5,7 +5,7 @@ import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 
 export const RECENT = 10; // s of which the largest residual is shown
-const FULL = 1.5; // thresholds that a full bar stands for
+const FULL = 1.5; // thresholds of a full bar
 
 const torque = (value, unit) => (Number.isFinite(value) ? `${format.significant(value, 2)} ${unit}` : "–");
 

@@ -1,8 +1,8 @@
 """A robot from a URDF: fixed links merged into what carries them, every mistake said at once.
 
-Not read, because no torque tells of it: meshes, materials, transmissions, sensors. Refused: loops, mimic, floating and
-planar joints, links that move and weigh nothing. An inertia that no body can have (Ixx > Iyy + Izz) is reported and
-used as the nearest possible one; many makers' files hold such.
+Not read, because it has no effect on torques: meshes, materials, transmissions, sensors. Refused: loops, mimic,
+floating and planar joints, links that move and weigh nothing. An inertia that no body can have (Ixx > Iyy + Izz) is
+reported and used as the nearest possible one; many makers' files hold such.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Friction beyond its law: how much of it recordings show, and how far off θ may be by it.
+"""Friction beyond its law: its size in recordings, and the error of θ that it may cause.
 
     τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, of each direction of each joint, and over the
                            places seen, times the direction
@@ -6,7 +6,7 @@
 No law bends as a gear does, or differs by place as one does. What it lacks is the same wherever the joint has that
 speed or place, so it does not average out over rows or blocks of time, and another motion, which has others, leads to
 another θ. d is not learnt, as a law with memory or another pose may explain the same rows, but considered (Schmidt
-1966): θ without it is off by −S d, S = P XᵀW B. Of d the rows tell beside θ
+1966): θ without it is off by −S d, S = P XᵀW B. Of d the rows tell in addition to θ
 
     M = BᵀW(B − X S),  g = (B − X S)ᵀW r      d ~ N(C g, C),  C = (M + D⁻²)⁻¹
 
@@ -27,7 +27,7 @@ from estimators.quantities import Floats
 HATS: Final = np.eye(len(KNOTS))
 PLACES: Final = np.eye(6)  # of the range seen: a wave of a half of it is followed
 PASSES: Final = 10  # of D: where rows show nothing it would fall further, slowly, and counts for little already
-FRICTION: Final = 3.0  # squares of friction over the variance of what it holds: anything up to it is alike
+FRICTION: Final = 3.0  # squares of friction over the variance of the torque that it holds at rest
 LEAST: Final = 1e-9  # of what the law leaves: D that is as good as none
 
 
@@ -52,7 +52,7 @@ class BeyondLaw(NamedTuple):
         return np.asarray(scaled @ scaled.T)
 
     def spread(self, rows: RobotRows) -> Floats:
-        """Variance (rows, n) of a prediction by θ of any rows: what this friction has there, less what θ has of it."""
+        """Variance (rows, n) of a prediction by θ of any rows: this friction, less the part that θ has taken up."""
         hats, k = _hats(rows, self.fastest, self.places), self.moved.shape[2]
         moved, found = self.moved.reshape(len(self.moved), -1) @ self.root, np.empty_like(rows.y)
         for j in range(found.shape[1]):

@@ -1,4 +1,4 @@
-"""The lag of each joint's torque, as far as recordings tell it beside θ; see models/robots/torque_lag.py."""
+"""The lag of each joint's torque, as far as recordings distinguish it from θ; see models/robots/torque_lag.py."""
 
 from typing import Final
 
@@ -12,11 +12,11 @@ from estimators.offline.robot.unmodelled.friction import BeyondLaw
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD
 
-WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
+WITHIN: Final = 0.1  # s between the rows before and after one, at most: no rest in between
 
 
 def torque_lag(rows: RobotRows, found: RobotFit, beyond: BeyondLaw) -> TorqueLag:
-    """What these rows say of it beside a θ that was learnt from them without; its covariance has what friction
+    """What these rows say of it, given a θ that was learnt from them without it; its covariance has what friction
     beyond its law may feign."""
     late, weights = rates(rows)[rows.moves], found.weights[0]
     rows = rows.teaching()

@@ -1,5 +1,5 @@
-"""What a whole robot's residual torque comes from. Read competition.py first: causes (causes/) compete over windows of
+"""Finds what a whole robot's residual torque comes from.
 
-looks (looks.py); explanation.py holds what was found and is no part of the model (a payload, a slip), and record.py
-tells it as one finding that is refined.
+Read competition.py first: causes (causes/) compete over windows of looks (looks.py). explanation.py keeps a cause that
+was found and is no part of the model (a payload, a slip), and record.py reports it as one finding that is refined.
 """

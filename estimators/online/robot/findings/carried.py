@@ -15,7 +15,7 @@ MEASURED: Final = 0.5
 
 
 class Payload(NamedTuple):
-    """Declares a body that the last link carries beyond the model."""
+    """Declares a body that the last link carries in addition to the model's."""
 
     mass: float  # kg
     mass_deviation: float
@@ -41,8 +41,8 @@ def tool_prior() -> Floats:
 def as_payload(values: Floats, covariance: Floats, scale: float) -> Payload:
     """A body's ten parameters (10,) with deviations; where no body can have them, those of the nearest that can exist.
 
-    Deviations are those of `values`, before that. scale: relative deviation of the torque. A body of negative mass,
-    which the model has and the robot lacks, is left as it is.
+    Deviations are those of `values`, before that. scale: relative deviation of the torque. A negative mass, of a body
+    that the model has and the robot lacks, is left as it is.
     """
     deviation = float(np.sqrt(covariance[0, 0] + (scale * values[0]) ** 2))
     if abs(values[0]) < deviation:

@@ -1,4 +1,4 @@
-"""Columns: what a residual may be a combination of, in one order for every cause.
+"""The columns whose combinations explain a residual, in one order for every cause.
 
 r = [X Y S T D E] ψ    X: of θ and the lags (q); Y: of the last link's body (10); S: of each encoder's slip (n);
                        T: of the base's tilt about its x and y (2); D: predicted torque, of each torque constant (n);

@@ -3,11 +3,11 @@
     r = X θ' + Z_h δ_h + e      θ' ~ N(0, P_θ), δ_h ~ N(0, P_h), e_j ~ N(0, σ_j² R_j c_j)
     log evidence over nothing at all:   L_h = ½ bᵀ C b − ½ log det(1 + P_h S) − rarity      C = (S + P_h⁻¹)⁻¹
 
-S and b are the sums of Z_h after θ' has explained what it can: what is not known of θ is no finding. c_j rows count as
-one. σ_j ≥ 1 is what the best cause leaves of joint j's residual over the usual, which is believed for NU rows: where
-the model is wrong in a way that no cause has, all evidence shrinks. A cause is reported only where it is better than
-nothing by CERTAIN, than every cause of another name by BETTER, and explains EXPLAINS of what is unexplained. Where all
-that is unexplained is less than a certain cause explains, none is fitted.
+S and b are the sums of Z_h after θ' has explained what it can: an uncertainty of θ is no finding. c_j rows count as
+one. σ_j ≥ 1 is the residual of joint j that the best cause leaves, over the usual one, which has the weight of NU rows:
+where the model is wrong in a way that no cause describes, all evidence shrinks. A cause is reported only where it is
+better than nothing by CERTAIN, than every cause of another name by BETTER, and explains EXPLAINS of what is
+unexplained. Where less is unexplained than a certain cause would explain, none is fitted.
 """
 
 import math
@@ -22,17 +22,17 @@ from estimators.online.robot.findings.causes.base import Cause, Fitted, Prepared
 from estimators.online.robot.findings.looks import Sums, Window
 from estimators.quantities import Floats
 
-#: nats, argued: Evidence over nothing. Two looks a second are 7200 chances an hour for some forty causes, of which one
-#: look in ten is new: ln(7200 · 40 / 10) = 10.3 for one false finding an hour.
+#: nats, argued: Evidence compared with no cause. Two looks a second are 7200 chances an hour for some forty causes, of
+#: which one look in ten is new: ln(7200 · 40 / 10) = 10.3 for one false finding an hour.
 CERTAIN: Final = 10.3
 #: nats, argued: Evidence over the next cause: odds of twenty to one, so that nineteen of twenty are right.
 BETTER: Final = 3.0
 #: 1, argued: Share of the unexplained square that a cause explains.
 EXPLAINS: Final = 0.8
-#: 1, argued: Squares that a cause explains over the usual ones: with three the rms of the residual has doubled. What is
-#: smaller is within what the model usually leaves, and is learnt as the model's own.
+#: 1, argued: Squares that a cause explains over the usual ones: with three the rms of the residual has doubled. A
+#: smaller change is within the model's usual residual, and is learnt as one of the model.
 NOTABLE: Final = 3.0
-#: rows, argued: Independent rows that the usual variance is worth on another motion: known to a factor of two.
+#: rows, argued: Weight of the usual variance on another motion, in independent rows: it is known to a factor of two.
 NU: Final = 8.0
 #: 1, argued: Steps of conjugate gradients that may show that no cause can be certain: each costs a fiftieth of the
 #: exact answer, and the squares of a window that say nothing are left by two of them in most cases.
@@ -43,18 +43,18 @@ PASSES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How causes stand in one window."""
+    """Ranking of the causes in one window."""
 
     window: Window
-    fitted: tuple[Fitted, ...]  # those that are possible, the best first
-    excess: float  # weighted squares beyond the usual that nothing explains
-    explained: float  # of it by the best
-    usual: float  # weighted squares that are usual, of the joints whose residual the best makes smaller
+    fitted: tuple[Fitted, ...]  # the possible ones, the best first
+    excess: float  # weighted squares beyond the usual that no cause explains
+    explained: float  # the part of it that the best explains
+    usual: float  # usual weighted squares of the joints whose residual the best makes smaller
     scale: Floats  # (n,) σ²
 
     @property
     def best(self) -> Fitted | None:
-        """The likeliest, reported or not; None where none is possible."""
+        """The likeliest cause, reported or not; None where none is possible."""
         return self.fitted[0] if self.fitted else None
 
     @property
@@ -67,7 +67,7 @@ class Standing:
 
     @property
     def certain(self) -> bool:
-        """Whether some cause is better than nothing."""
+        """Whether some cause is certainly better than no cause."""
         best = self.best
         return best is not None and best.evidence > CERTAIN and self.explained > EXPLAINS * self.excess
 
@@ -85,9 +85,10 @@ class Standing:
 def compete(
     causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, windows: Sequence[Window], usual: Floats, alike: Floats
 ) -> Standing | None:  # fmt: skip
-    """The window that shows most, and how the causes stand in it; None where no window could show one for certain.
+    """Rank the causes in the window that shows most; None where no window could show one for certain.
 
-    psi: (k,) what is explained already; usual: (n,) variance of the residual; alike: (n,) rows that count as one.
+    psi: (k,) coefficients of what is explained already; usual: (n,) variance of the residual; alike: (n,) rows that
+    count as one.
     """
     problems = [(window, _Problem(known, psi, window.sums, usual * alike)) for window in windows]
     maybe = [one for one in problems if not one[1].soon_hopeless()]
@@ -101,7 +102,7 @@ def compete(
 
 
 class _Problem:
-    """Sums of a window against what is explained already, and what θ explains of them."""
+    """Sums of a window without what is explained already, and what θ explains of them."""
 
     def __init__(self, known: RobotKnowledge, psi: Floats, sums: Sums, units: Floats) -> None:
         """psi: (k,); units: (n,) variance of the residual times rows that count as one."""
@@ -126,9 +127,9 @@ class _Problem:
         return _ThetaFollows(G, b, root, passed)
 
     def soon_hopeless(self) -> bool:
-        """Whether some steps of conjugate gradients show already that it is hopeless.
+        """Whether a few steps of conjugate gradients already show that no cause can be certain.
 
-        Each gives a θ' that explains some of the squares: what it leaves is more than what the best one leaves.
+        Each gives a θ' that explains some of the squares: the rest is more than the best one leaves.
         """
         if self.sums.pulls.any():
             return False
@@ -148,11 +149,11 @@ class _Problem:
         return left <= 2.0 * CERTAIN
 
     def hopeless(self, following: "_ThetaFollows") -> bool:
-        """Whether no cause can be CERTAIN, as all squares that θ leaves, and how far it went for it, are too few.
+        """Whether no cause can be CERTAIN: the squares that θ leaves, and the cost of moving it, are too small.
 
         L_h ≤ ½ min over θ' of |r − X θ'|² + |L⁻¹ θ'|², and σ ≥ 1 makes that less.
         """
-        if self.sums.pulls.any():  # their pull is no square
+        if self.sums.pulls.any():  # the pull of encoder steps is no square
             return False
         least = float((self.squares / self.units).sum() - (following.passed[:, -1] ** 2).sum())
         return least <= 2.0 * CERTAIN
@@ -167,7 +168,7 @@ class _Problem:
 
 
 class _ThetaFollows(NamedTuple):
-    """Weighted sums of a window, and how θ follows them by its covariance L Lᵀ, with 1 + Lᵀ G L = R Rᵀ."""
+    """Weighted sums of a window, and the move of θ by them with covariance L Lᵀ, with 1 + Lᵀ G L = R Rᵀ."""
 
     G: Floats  # (k, k)
     b: Floats  # (k,)
@@ -209,7 +210,7 @@ def _stand(
 def refitted(
     causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats
 ) -> list[Fitted]:
-    """Causes by one window, where ψ lacks them, in their order; σ is by the likeliest of them."""
+    """Fit causes, in their order, to one window, where ψ does not contain them; σ is that of the likeliest."""
     problem = _Problem(known, psi, window.sums, usual * alike)
     rows, scale = window.sums.rows / alike, np.ones(len(usual))
     prepared = [Prepared.of(one, known) for one in causes]
@@ -223,7 +224,7 @@ def refitted(
 
 
 class _Weighed(NamedTuple):
-    """A cause's evidence; its coefficients are asked of few."""
+    """A cause's evidence; its coefficients are computed for few."""
 
     prepared: Prepared
     evidence: float
@@ -240,7 +241,7 @@ class _Weighed(NamedTuple):
 
 
 def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
-    """The possible causes that are better than nothing, the best first, as far as they may be its rivals."""
+    """The possible causes that are better than none, the best first, as long as they may be its rivals."""
     found: list[Fitted] = []
     for one in sorted(every, key=lambda each: -each.evidence):
         if one.evidence <= (found[0].evidence - BETTER if found else 0.0) or one.evidence <= 0.0:

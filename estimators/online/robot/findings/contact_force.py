@@ -2,14 +2,14 @@
 
     −r = J_kᵀ w + e,   w = [F, M],   F ~ N(0, s²), M ~ N(0, (s ρ_k)²),   e_j ~ N(0, σ_j² + (ε r_j)²)
 
-A force on link k loads the joints before it and none behind it. The links are compared by the likelihood of the
+A force on link k loads the joints before it and none after it. The links are compared by the likelihood of the
 residual, averaged over sizes s of the force and, by ρ_k, over the places where the link may be touched. No link is
 named until a force on it is likelier than none at all by odds of twenty to one: a joint that has just turned around may
 hold any torque up to its friction. The force is estimated by least squares as if it acted at the link's outer end, the
 next joint's origin. In directions in which it loads no joint its deviation is WIDE.
 
 Reference: De Luca, Mattone, "Sensorless robot collision detection and hybrid force/motion control", ICRA 2005: a
-contact does not load the joints behind the touched link.
+contact does not load the joints after the touched link.
 """
 
 import math
@@ -34,8 +34,8 @@ AVERAGED: Final = 10
 EVERY: Final = 5
 #: kg, argued: Mass below which a last link's centre is not used as its outer end.
 WEIGHS: Final = 0.05
-#: 1, argued: Relative error of the model under the contact's own torque: torque constants and lengths are known no
-#: better, and the usual residual, of undisturbed motion, does not show that.
+#: 1, argued: Relative error of the model of the contact's torque: torque constants and lengths are not known better,
+#: and the usual residual, of undisturbed motion, does not show it.
 BELIEVED: Final = 0.03
 #: N·m (N), derived: Keeps likelihood and shares finite where a residual, or a force, is exactly zero.
 NO_NOISE: Final = 1e-9
@@ -45,11 +45,11 @@ class ContactForce(NamedTuple):
     """Declares a contact: the link, and the force at its outer end, in the base frame."""
 
     link: int  # number of the joint that moves it
-    probability: float  # that this link is touched, and no other
+    probability: float  # that this link is touched
     point: Floats  # (3,) m
     force: Floats  # (3,) N
     deviation: Floats  # (3,) N
-    evidence: float = math.inf  # nats of a force on this link over no force at all
+    evidence: float = math.inf  # nats of a force on this link compared with no force
 
     def words(self, names: tuple[str, ...]) -> str:
         """The contact in words, as part of a sentence. names: of the joints."""
@@ -88,7 +88,7 @@ class ContactLocation:
 
 
 def locate(tree: Tree, q: Floats, residual: Floats, noise: Floats, last: Floats) -> ContactForce:
-    """Find the most likely touched link, and the force, however small the evidence of one.
+    """Find the link that is most likely touched, and the force, however small the evidence is.
 
     q, residual, noise: (n,); last: (10,) of the last link.
     """

@@ -1,7 +1,6 @@
-"""Explanation: what was found and is no part of the model: a payload, a slip, another torque constant, a tilted base,
-a spring.
+"""Explanation: causes that were found and are no part of the model, such as a payload, a slip or a spring.
 
-It is taken off the residual of every chunk, refined look by look, and holds until it is gone.
+Their torque is subtracted from the residual of every chunk, and refined look by look, until they are over.
 """
 
 from collections.abc import Sequence
@@ -17,11 +16,11 @@ from estimators.online.robot.findings.columns import SHAPES, CauseColumns, slip_
 from estimators.online.robot.motion import Chunk
 from estimators.quantities import Floats
 
-BODY: Final = ("payload", ())  # the key of a payload among what holds
+BODY: Final = ("payload", ())  # the key of a payload among the causes
 
 
 class Explanation:
-    """Causes that hold, by their names and joints, and the torque that they explain."""
+    """Causes that are applied, by their names and joints, and the torque that they explain."""
 
     def __init__(self, model: WholeRobot, columns: CauseColumns, scale: float) -> None:
         """scale: relative deviation of the unit of the robot's torque, 0 where it is measured."""
@@ -39,11 +38,11 @@ class Explanation:
 
     @property
     def others(self) -> list[Fitted]:
-        """What holds beside a payload."""
+        """The applied causes other than a payload."""
         return [one for (name, _), one in self.holding.items() if name != "payload"]
 
     def hold(self, fitted: Fitted, rivals: Sequence[Fitted] = ()) -> None:
-        """This cause holds from now on, with these coefficients in all; rivals: other forms that it may have."""
+        """Apply this cause from now on, with these coefficients in all; rivals: other forms that it may have."""
         key = (fitted.cause.name, fitted.cause.joints)
         before = self.holding.get(key)
         self.psi = self.psi + fitted.moved - (0.0 if before is None else before.moved)
@@ -53,7 +52,8 @@ class Explanation:
     def variance(self, Z: Floats) -> Floats:
         """Variance (n,) of the torque that it explains of a row; Z: (n, k) columns.
 
-        A form that fits as well is the true one with the odds of its evidence, and is then off by what the two differ.
+        Another form that fits as well may be the true one, with the odds of its evidence; the error is then their
+        difference.
         """
         found = np.zeros(len(Z))
         for key, held in self.holding.items():
@@ -64,7 +64,7 @@ class Explanation:
         return found
 
     def end(self, fitted: Fitted) -> None:
-        """This cause is gone."""
+        """End this cause."""
         before = self.holding.pop((fitted.cause.name, fitted.cause.joints), None)
         if before is not None:
             self.psi = self.psi - before.moved
@@ -73,7 +73,7 @@ class Explanation:
         self._weigh()
 
     def _weigh(self) -> None:
-        """Say what is carried; here and not where it is asked for, as that is done fifty times a second."""
+        """Compute the payload; here and not in the property, which is read fifty times a second."""
         fitted = self.holding.get(BODY)
         self.payload = (
             NO_PAYLOAD
@@ -82,14 +82,14 @@ class Explanation:
         )
 
     def torque(self, chunk: Chunk, predicted: Floats, bodies: Floats) -> Floats:
-        """What it explains, (rows, n); predicted: (rows, n) by the model; bodies: (n, 10) its links."""
+        """Torque that the causes explain, (rows, n); predicted: (rows, n) by the model; bodies: (n, 10) its links."""
         columns, psi, loaded = self._columns, self.psi, bodies
         found = predicted * psi[columns.gains]
         if self.carried.any():
             body = np.zeros((columns.n, PARAMETERS))
             body[-1] = self.carried
             found += self._model.torque(body, chunk.q, chunk.dq, chunk.ddq)
-            loaded = bodies + body  # an encoder that has slipped, or a tilted base, moves the payload's torque, too
+            loaded = bodies + body  # a slipped encoder or a tilted base changes the payload's torque, too
         if psi[columns.slips].any():
             found += slip_columns(self._model, loaded, chunk.q, chunk.dq, chunk.ddq) @ psi[columns.slips]
         if psi[columns.tilts].any():

@@ -2,9 +2,9 @@
 
     τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, times the direction
 
-d is not learnt: it is known to have the deviation D, the same at every knot of a joint. D² is the sum over all knots of
-the squared residual beyond chance, that is beyond its long-run variance and the encoders' steps (shifted quantiser):
-the law has followed d as far as it could, so one knot alone shows too little. D is no less than the identification saw.
+d is not learnt: it has the deviation D, the same at every knot of a joint. D² is the sum over all knots of the squared
+residual beyond chance, that is beyond its long-run variance and the encoders' steps (shifted quantiser): the law has
+followed d as far as it could, so one knot alone shows too little. D is at least that of the identification.
 The error of θ for each d is followed block by block, as that of a considered parameter (Schmidt 1966):
 
     S ← a S      S ← S + P XᵀW (B − X S)      friction c θ is off by (c S − B) d
@@ -29,7 +29,7 @@ from estimators.thresholds import GOOD, MISFIT_OVER
 KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))
 SUMS: Final = 3 + PLACES  # of `seen`
 HATS: Final = np.eye(len(KNOTS))
-#: 1, argued: Mean weight of a knot below which the motion says little of it.
+#: 1, argued: Mean weight of a knot below which the motion shows little of it.
 TOUCHED: Final = 0.5
 #: deviations², derived: By chance one of five knots is beyond it once in a hundred times: χ² at 1 % / 5 (decision 021,
 #: point 2).
@@ -63,7 +63,7 @@ class FrictionDiscrepancy:
         self.spread, self.moved, self.seen = spread, moved, seen
 
     def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats, u: Floats | None = None) -> None:
-        """Take a block: speeds, residuals and torques (rows, n), 0 where a row says nothing.
+        """Take a block: speeds, residuals and torques (rows, n), 0 where a row is not used.
 
         variance: (n,) R c of r; u: (rows, PLACES, n) torque of shifted encoders, None where they have no steps.
         """
@@ -116,9 +116,9 @@ class FrictionDiscrepancy:
         self.moved[which] = 0.0
 
     def reasons(self, names: tuple[str, ...], units: tuple[str, ...], anyway: bool) -> tuple[Reason, ...]:
-        """Reasons of the joints whose discrepancy is too large, where all torque is off by too much for them.
+        """Reasons for the joints whose discrepancy is too large, where all torque is off by too much because of them.
 
-        anyway: whether too much of all torque is unexplained, of which they are a part.
+        anyway: whether too much of all torque is unexplained, to which they contribute.
         """
         return tuple(
             self._reason(j, names[j], units[j])
@@ -135,7 +135,7 @@ class FrictionDiscrepancy:
 
     @property
     def variance(self) -> Floats:
-        """Variance of θ (q,) by friction beyond its law."""
+        """Variance of θ (q,) that friction beyond its law causes."""
         return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
     def of_friction(self, speeds: Floats, friction: Sequence[FrictionColumns]) -> Floats:

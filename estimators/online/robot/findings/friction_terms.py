@@ -1,4 +1,4 @@
-"""Where a whole robot's θ has each joint's friction, and its columns at given speeds."""
+"""Places of each joint's friction in a whole robot's θ, and its columns at given speeds."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from estimators.quantities import Floats
 
 
 def own_terms(model: WholeRobot, j: int) -> Integers:
-    """Places in θ of what joint j alone has: its friction law, offset, rotor, friction by twist."""
+    """Places in θ of joint j's own parameters: its friction law, offset, rotor, friction by twist."""
     return model.own[j]
 
 

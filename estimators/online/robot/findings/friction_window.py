@@ -1,7 +1,7 @@
 """The rows of one joint's friction in a whole robot, from which its nonlinear parameters η are searched.
 
-Speed and position before the slow low-pass (quick_samples.py), and the torque that is left to the friction; and what is
-found of them without a search: the residual that η in force leaves, and the χ² that one Gauss–Newton step of η would
+They have speed and position before the slow low-pass (quick_samples.py), and the torque that is left for the friction.
+Without a search they give the residual that η in force leaves, and the χ² that one Gauss–Newton step of η would
 explain.
 """
 
@@ -34,7 +34,7 @@ class _FrictionRows(NamedTuple):
     """Rows of one block in which the joint moved."""
 
     fixed: Floats  # (rows, still) columns that η does not move
-    torque: Floats  # (rows,) what is left to the friction
+    torque: Floats  # (rows,) that is left for the friction
     samples: RowSamples
 
 
@@ -47,7 +47,7 @@ class Asked(NamedTuple):
 
 
 class FrictionWindow:
-    """The latest rows of one joint's friction, and what its law leaves of them."""
+    """The latest rows of one joint's friction, and the residual of its law on them."""
 
     def __init__(self, model: WholeRobot, joint: int, reach: float) -> None:
         self.reach = reach  # rad/s (m/s)
@@ -62,17 +62,17 @@ class FrictionWindow:
         self._rows: deque[_FrictionRows] = deque()
         self._taps = np.ones(1)
         self.count = self.seen = 0
-        self.left = False  # whether the window is unlike what the law has left before
-        self.refused, self.cause = 0, ""  # searches in a row that were refused, and why the last one was
+        self.left = False  # whether the residual of the window is unlike the law's earlier one
+        self.refused, self.cause = 0, ""  # searches refused in a row, and the reason of the last one
         self._usual = (np.nan, np.nan)  # residual variance that η in force left, and power of the friction, by then
         self.asked: Asked | None = None
-        self.known = np.zeros(0)  # deviations of ln η in force, none where it is what the identification says
-        self._basis = self._since = 0  # rows that η in force rests on, and those that it holds for
+        self.known = np.zeros(0)  # deviations of ln η in force; empty where it is the identification's
+        self._basis = self._since = 0  # rows that η in force was found from, and rows that it holds for
 
     def absorb(self, block: Block, theta: Floats, rest: Floats, quick: QuickSamples) -> None:
-        """Take the rows of a block in which the joint moved; theta: of the prediction; rest: what else is known.
+        """Take the rows of a block in which the joint moved; theta: of the prediction; rest: θ for the other torques.
 
-        Rows beyond the speeds that the law may be used at say nothing of it.
+        Rows beyond the speeds at which the law may be used are left out.
         """
         j, speed, count = self.joint, np.abs(block.dq[: block.count, self.joint]), block.count
         whole = np.zeros(count, np.bool_)
@@ -92,7 +92,7 @@ class FrictionWindow:
             self._rows.popleft()
 
     def window(self, rows: int | None = None) -> RefitRows:
-        """The latest rows as a search takes them, as many as the window has, or `rows`."""
+        """The latest rows in the form for a search: all of the window, or `rows` of them."""
         wanted, parts, found = self.room if rows is None else rows, list[_FrictionRows](), 0
         for one in reversed(self._rows):
             if found >= wanted:
@@ -113,17 +113,17 @@ class FrictionWindow:
 
     @property
     def full(self) -> bool:
-        """Whether the window is, with new rows in half of it."""
+        """Whether the window is full, and half of its rows are new."""
         return self.count >= self.due
 
     @property
     def sharpens(self) -> int:
-        """Rows of a window that would identify η more exactly than it is known; 0 where none would yet."""
+        """Rows of a window that would identify η more exactly than it is known; 0 where no window would yet."""
         most = min(self._since, LONGEST * round(WINDOW * ROWS))
         return most if self._basis and most >= SHARPENS * self._basis else 0
 
     def rest_on(self, rows: int, known: Floats) -> None:
-        """Note what η in force rests on; known: its relative deviations."""
+        """Note how many rows η in force was found from; known: its relative deviations."""
         self.known = known
         self._basis, self._since = rows, max(rows, self._since) if self._basis else rows
 
@@ -151,24 +151,24 @@ class FrictionWindow:
 
     @property
     def knows_usual(self) -> bool:
-        """Whether the motion of the start has shown what η in force leaves."""
+        """Whether the motion of the start has shown the usual residual of η in force."""
         return bool(np.isfinite(self._usual[0]))
 
     @property
     def usual(self) -> float:
         """Residual variance that a right η leaves now: the start's, and more where the friction's power is larger.
 
-        What low-passes and a law's own simplifications leave of a friction grows with it.
+        The residual that low-passes and a law's simplifications leave grows with the friction.
         """
         variance, power = self._usual
         return variance * max(1.0, self._power() / power) if power > 0.0 else variance
 
     def settle(self) -> None:
-        """Forget what was refused: η in force explains the motion."""
+        """Forget the refused searches: η in force explains the motion."""
         self.left, self.refused, self.cause, self.room = False, 0, "", round(WINDOW * ROWS)
 
     def refuse(self, cause: str, explained: bool) -> None:
-        """Wait for other rows; explained: a window that also has the rows of this one may show more."""
+        """Wait for other rows; explained: a longer window, which contains this one, may show more."""
         self.refused, self.cause = self.refused + 1, cause
         base = round(WINDOW * ROWS)
         if explained:
@@ -177,7 +177,7 @@ class FrictionWindow:
             self.due, self.room = self.due - (self.room - base) // 2, base
 
     def keep_usual(self) -> None:
-        """Take what η in force leaves of this window for usual."""
+        """Take the residual of η in force on this window as the usual one."""
         self._usual = self.residual(self.law.start), self._power()
 
     def _power(self) -> float:
@@ -189,7 +189,7 @@ class FrictionWindow:
         return sum(len(one.torque) for one in self._rows)
 
     def gain(self, correlation: float, rows: int | None = None) -> float:
-        """χ² that one Gauss–Newton step of ln η explains more than η in force does; rows: as of `residual`."""
+        """χ² that one Gauss–Newton step of ln η explains beyond η in force; rows: as of `residual`."""
         eta, window = self.law.start, self.window(rows)
         A, y = self.columns(window, eta), window.y
         theta = np.linalg.lstsq(A, y)[0]

@@ -2,9 +2,10 @@
 
     G_j = Σ Z_jᵀZ_j      d_j = Σ Z_jᵀ y_j      y_jᵀy_j      of each joint j
 
-so that residuals against any ψ follow from the sums: c_j = d_j − G_j ψ. Most columns are zero on most joints, as those
-of the others' frictions: only those that may differ from it are kept of each (CauseColumns.of_joints). A window is the
-last 1, 2 or 4 looks, or all since a change may have begun, of which old ones fade.
+so that residuals against any ψ follow from the sums: c_j = d_j − G_j ψ. Most columns are zero on most joints, for
+example those of the others' frictions: only columns that may differ from zero are kept for each
+(CauseColumns.of_joints). A window is the last 1, 2 or 4 looks, or all since a change may have begun, of which old ones
+fade.
 """
 
 from collections import deque
@@ -107,7 +108,7 @@ class Looks:
         self._since, self.count = None, 0
 
     def resume(self, sums: Sums) -> None:
-        """Go on from what was known before this start, as from one look of the long window."""
+        """Go on from what was known before this start of the program, as if from one look of the long window."""
         self.clear()
         self._since, self.count = sums, 1
 
@@ -117,7 +118,7 @@ class Looks:
         self.begin()
 
     def only(self, looks: int) -> None:
-        """Forget all but the last looks: what was before them was otherwise."""
+        """Forget all but the last looks: earlier ones belong to another state of the robot."""
         if looks < self.count:
             kept = list(self._last)[-looks:]
             self.clear()

@@ -1,4 +1,4 @@
-"""What a friction law sees of a row: speeds and positions before the slow low-pass, and the taps that make a row of it.
+"""The input of a friction law for a row: speeds and positions before the slow low-pass, and the taps that form the row.
 
 A live row holds the slow low-pass of the friction, which is not the friction of the low-passed speed: at a reversal the
 two differ by several per cent of dry friction, and η found from the latter is off by as much.
@@ -17,7 +17,7 @@ from estimators.quantities import Floats
 #: s, argued: Time between two samples at most: a fifth of the time constant of the quick low-pass's speed, so that
 #: columns are straight between them.
 SPACING: Final = 0.005
-#: 1, argued: Share of the low-pass's response that the taps leave out: less than any noise of a joint's torque.
+#: 1, argued: Share of the low-pass's response that the taps omit: less than any noise of a joint's torque.
 LEFT_OUT: Final = 1e-4
 #: 1, derived: Periods of the cut-off after which less than that is left of the low-pass, √2 e^(−√2 π t).
 FORGOTTEN: Final = 2.2
@@ -31,10 +31,10 @@ class RowSamples(NamedTuple):
 
 
 class QuickSamples:
-    """Keeps the samples of all joints that the rows of the present block, and those before it, rest on."""
+    """Keeps the samples of all joints from which the rows of the present and of earlier blocks are formed."""
 
     def __init__(self, joints: int, stride: int, period: float, slow: float) -> None:
-        """stride: samples between rows; period: s between samples; slow: Hz, cut-off of the low-pass behind them."""
+        """stride: samples between rows; period: s between samples; slow: Hz, cut-off of the low-pass after them."""
         fitting = [step for step in range(1, stride + 1) if stride % step == 0 and step * period <= SPACING]
         self._step = max(fitting, default=1)
         self.taps = _taps(slow, period, self._step)
@@ -44,9 +44,9 @@ class QuickSamples:
         self._latest = 0  # number of the last sample that was kept
 
     def absorb(self, speed: Floats, position: Floats, samples: int) -> None:
-        """Take the samples of a chunk, (rows, n) each, behind the quick low-pass; samples: how many were before it."""
+        """Take the samples of a chunk, (rows, n) each, after the quick low-pass; samples: how many were before it."""
         at = -samples % self._step
-        new = np.stack([speed[at :: self._step], position[at :: self._step]], axis=1)  # as VELOCITY and POSITION say
+        new = np.stack([speed[at :: self._step], position[at :: self._step]], axis=1)  # by VELOCITY, POSITION
         if len(new):
             self._kept = np.concatenate([self._kept, new])[len(new) :]
             self._filled = min(self._filled + len(new), len(self._kept))
@@ -57,7 +57,7 @@ class QuickSamples:
         return np.flatnonzero(self._first(sample) >= len(self._kept) - self._filled)
 
     def of(self, joint: int, sample: Integers) -> RowSamples:
-        """What the rows of these samples rest on, which must be complete."""
+        """The samples under the rows of these numbers, which must be complete."""
         if not len(sample):
             return RowSamples(np.zeros((2, 0)), np.zeros(0, np.int64))
         first = self._first(sample)
@@ -82,7 +82,7 @@ def joined(parts: Sequence[RowSamples]) -> RowSamples:
 def _taps(slow: float, period: float, step: int) -> Floats:
     """Weights (taps,) of samples `step` periods apart in the low-pass's value at the last one, the oldest first.
 
-    What lies between two samples counts as straight; the weights of a constant add up to one.
+    Between two samples the signal counts as straight; the weights add up to one.
     """
     count = max(1, round(FORGOTTEN / (slow * period * step)))
     impulse = np.zeros((1 + (count + 1) * step, 1))

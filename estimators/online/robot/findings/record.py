@@ -1,18 +1,18 @@
-"""Findings as they are reported: one record each, with an identity that stays while it is refined."""
+"""Findings as they are reported: one record each, which keeps its number while it is refined."""
 
 from typing import Final, NamedTuple
 
 #: findings, argued: Findings that are over and still reported: enough for a page, and a bound on memory.
 KEPT: Final = 20
-#: ns, argued: Time behind the end of a contact within which another one of its joints, or a cause that is found then,
-#: is the same: SOON of contact.py, within which what has happened is known.
+#: ns, argued: Time after the end of a contact within which another contact of its joints, or a cause that is found,
+#: belongs to the same finding: SOON of contact.py, within which the cause becomes known.
 AGAIN: Final = 3_000_000_000
 
 
 class RobotFinding(NamedTuple):
-    """One thing that has happened."""
+    """One event that has been found, with its cause."""
 
-    number: int  # its identity, from 1
+    number: int  # that identifies it, from 1
     since: int  # ns
     updated: int  # ns
     cause: str  # the name of a cause
@@ -20,11 +20,11 @@ class RobotFinding(NamedTuple):
     text: str
     others: tuple[str, ...]  # causes that fit as well
     over: bool
-    gradual: bool = False  # whether it has come by many small steps
+    gradual: bool = False  # whether it consists of many small steps
 
 
 class Findings:
-    """All findings; one of them at most is under examination."""
+    """All findings; at most one of them is under examination."""
 
     def __init__(self) -> None:
         self._every: dict[int, RobotFinding] = {}
@@ -38,11 +38,11 @@ class Findings:
 
     @property
     def examined(self) -> RobotFinding | None:
-        """The finding whose cause is not decided."""
+        """The finding under examination, whose cause is not decided."""
         return self._every.get(self._examined)
 
     def examine(self, time: int, cause: str, joints: tuple[str, ...], text: str) -> bool:
-        """Something is beyond a threshold: a new finding, or more joints of the one that is examined; True: new."""
+        """Examine a residual beyond its threshold: a new finding (True), or more joints of the present one."""
         before = self.examined
         if before is not None:
             more = tuple(dict.fromkeys((*before.joints, *joints)))
@@ -57,7 +57,7 @@ class Findings:
         return True
 
     def doubt(self, time: int, others: tuple[str, ...], text: str) -> bool:
-        """Several causes fit what is examined; True where that is new."""
+        """Note that several causes fit the finding under examination; True where that is new."""
         before = self.examined
         if before is None or before.others:
             return False
@@ -74,11 +74,11 @@ class Findings:
         since: int | None = None,
         gradual: bool = False,
     ) -> int:
-        """The cause of what is examined, or of something that no threshold has shown; returns its number.
+        """Give the finding under examination its cause, or add one that no threshold has shown; returns its number.
 
         since: ns, when that began; None: now; gradual: see RobotFinding.
         """
-        ended = self._just_ended(time, joints) if since is None else 0  # within that time its cause may yet be known
+        ended = self._just_ended(time, joints) if since is None else 0  # within that time its cause may still be found
         number = self._examined or ended or self._new(time if since is None else since, cause, joints, text)
         self._examined = 0
         found = self._every[number]
@@ -88,20 +88,20 @@ class Findings:
         return number
 
     def note(self, time: int, cause: str, text: str) -> int:
-        """A finding of its own, whatever is examined; returns its number."""
+        """Add a finding that is independent of the one under examination; returns its number."""
         return self._new(time, cause, (), text)
 
     def reopen(self, number: int) -> None:
-        """The cause of a finding (0: of none) was another one: it is examined again."""
+        """Examine a finding (0: none) again, since its cause was wrong."""
         self._examined = number if number in self._every else 0
 
     def drop(self) -> None:
-        """What is examined was no finding of its own, but the end of another."""
+        """Remove the finding under examination: it was only the end of another one."""
         self._every.pop(self._examined, None)
         self._examined = 0
 
     def refine(self, time: int, number: int, text: str, joints: tuple[str, ...] | None = None) -> None:
-        """More is known of a finding; joints: that it names now, None: as before."""
+        """Refine a finding; joints: that it names now, None: as before."""
         if number in self._every:
             found = self._every[number]
             self._every[number] = found._replace(
@@ -109,7 +109,7 @@ class Findings:
             )
 
     def close(self, time: int, number: int = 0) -> None:
-        """A finding is over; 0: the one that is examined."""
+        """Close a finding that is over; 0: the one under examination."""
         number = number or self._examined
         if number == self._examined:
             self._examined = 0
@@ -117,7 +117,7 @@ class Findings:
             self._every[number] = self._every[number]._replace(updated=time, over=True)
 
     def _just_ended(self, time: int, joints: tuple[str, ...]) -> int:
-        """Number of the last examined where it is over, no cause was found, and it is of these joints (none: any)."""
+        """Number of the last examined finding if it is over, without a cause, and of these joints (empty: any)."""
         last = self._every.get(self._last)
         if last is None or last.cause != "contact" or not last.over or time - last.updated >= AGAIN:
             return 0

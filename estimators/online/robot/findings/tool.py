@@ -2,8 +2,8 @@
 
     m − m_c,  c − c_c        each against its deviation, and against the smallest difference that is reported
 
-While a payload is found, the payload is compared. Otherwise the last link's ten parameters are still estimated, from
-the last seconds of motion, so a tool that the controller expects and that is not there is noticed as well.
+Where a payload was found, that is compared. Otherwise the last link's ten parameters are estimated from the last
+seconds of motion, so a tool that the controller expects and that is missing is noticed as well.
 """
 
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ class ConfiguredTool(NamedTuple):
 
 
 class ToolDifference(NamedTuple):
-    """Declares the difference of what is carried and what the controller is configured for."""
+    """Declares the difference of the carried body and the tool that the controller is configured for."""
 
     mass: float  # kg
     mass_deviation: float
@@ -40,12 +40,12 @@ class ToolDifference(NamedTuple):
 
 
 def unknown() -> ToolDifference:
-    """The difference before any motion: nothing is known."""
+    """The difference before any motion, when nothing is known."""
     return ToolDifference(np.nan, np.inf, np.full(3, np.nan), np.full(3, np.inf), False, "")
 
 
 class ToolCheck:
-    """Compares what is carried with what the controller is configured for, each half second of motion."""
+    """Compares the carried body with the configured tool, each half second of motion."""
 
     def __init__(self, configured: ConfiguredTool, parameters: int, scale: float) -> None:
         """parameters: of θ with the lags; scale: relative deviation of the torque."""
@@ -95,7 +95,7 @@ class ToolCheck:
         return differs if changes else None
 
     def _body(self, theta: Floats, root: Floats) -> tuple[Floats, Floats]:
-        """Ten parameters (10,) and covariance (10, 10) of what is carried beyond the model, with θ uncertain."""
+        """Ten parameters (10,) of the body carried beyond the model, and covariance (10, 10), with θ uncertain."""
         q, S, b = self._size, self._information, self._moments
         b = b - S[:, :q] @ theta
         inverse = root @ np.linalg.solve(np.eye(q) + root.T @ S[:q, :q] @ root, root.T)

@@ -1,7 +1,7 @@
-"""What a friction law may be off beyond the speeds that it was identified at.
+"""Uncertainty of a friction law beyond the speeds at which it was identified.
 
-There a law that bends is used as at its last speed (IdentifiedRobot.reach): nobody has seen how it goes on. That it
-goes on as it is written is as likely, so the difference of the two is what the model does not know of the torque. It
+There a law that bends is used as at its last speed (IdentifiedRobot.reach), since no data show how it continues. It is
+equally likely that it continues as its formula says, so the difference of the two is the uncertainty of the torque. It
 is added to the threshold of a contact; and such rows teach nothing.
 """
 
@@ -24,7 +24,7 @@ class UnseenSpeed:
         """reach: (n,) rad/s (m/s) up to which the laws may be used; chunks: that the low-passes remember."""
         nonlinear = np.array([law.kind != DEFAULT.kind for law in model.laws])
         self._model, self._reach = model, np.where(nonlinear & (reach > 0.0), reach, np.inf)
-        self._fastest, self._chunk = np.zeros((chunks, len(reach))), 0  # of each chunk, written round and round
+        self._fastest, self._chunk = np.zeros((chunks, len(reach))), 0  # of each chunk, a ring
         self._speed = np.zeros(len(reach))
         self._any = bool(np.isfinite(self._reach).any())
         self._places = [law_terms(model, j) for j in range(len(reach))]
@@ -32,14 +32,14 @@ class UnseenSpeed:
         """(n,) which are, or have just been, faster than their law was seen."""
 
     def notice(self, quick: Floats, dq: Floats) -> None:
-        """Take the speeds of the next chunk, (rows, n) each, before and behind the slow low-pass."""
+        """Take the speeds of the next chunk, (rows, n) each, before and after the slow low-pass."""
         if not self._any:
             return
         self._chunk = (self._chunk + 1) % len(self._fastest)
         _follow(quick, dq, self._reach, self._fastest, self._chunk, self._speed, self.joints)
 
     def torque(self, theta: Floats) -> Floats:
-        """What the laws may be off, (n,) N·m (N); theta: (p,)."""
+        """Uncertainty of the laws' torque, (n,) N·m (N); theta: (p,)."""
         found = np.zeros(len(self._speed))
         for j in map(int, np.flatnonzero(self.joints)):
             last, now = law_columns(self._model, j, np.array([self._reach[j], self._speed[j]]))

@@ -29,7 +29,7 @@ from estimators.refit.settings import RefitSettings
 
 ROWS: Final = 2000
 NOISE: Final = 0.01  # of rms(y)
-SAME: Final = 1.0  # χ²: one deviation, up to which nobody can tell two answers apart
+SAME: Final = 1.0  # χ²: one deviation, up to which two answers cannot be distinguished
 RANDOM: Final = 40
 NEAR: Final = 0.05  # in ln η, likewise
 EQUAL: Final = 1e-6  # in ln η: answers to inputs that differ by rounding,

@@ -3,7 +3,7 @@
 An arm has four to seven axes (hil_rig/truth/robots/random_arm.py draws its geometry, links and rotors), one of KINDS
 of friction, each with presliding, and one of MOTIONS, which teaches; another one judges. It is recorded at 20 Hz to
 1 kHz, with steps of its encoders and with noise of its torque that is white, correlated or rounding. Torque is measured
-behind the rotors, or motor current before them, whose inertia nobody knows. Of the links a description is 15 to 50 %
+behind the rotors, or motor current before them, whose inertia is not known. Of the links a description is 15 to 50 %
 off, or only their whole mass is known.
 
     τ = rnea(q, q̇, q̈) + J q̈ + f0 + (c + s e^{−|q̇|/v} + k |rnea|) (1 + d z) (1 + w sin(m q)) z + b |q̇|^p sign(q̇)

@@ -72,7 +72,7 @@ def motion(urdf: Path, seed: int, bending: float = 0.0) -> Motion:
 
 
 def csv(file: Path, data: Motion, between: str = ",") -> Path:
-    """Degrees, with columns that nobody asked for."""
+    """Degrees, with columns that were not asked for."""
     time, q, tau = data
     table = np.column_stack([time, np.rad2deg(q), tau, time * 0.0 + 20.0])
     head = between.join(["stamp", "q_1", "q_2", "tau_1", "tau_2", "temperature"])

@@ -67,7 +67,7 @@ def test_replay_names_a_mistake_before_the_results_and_says_what_to_do(
 ) -> None:
     motion = MADE[mistake].make(sound())
     file, table = recorded(tmp_path, motion, motion.source or "u")
-    slow = mistake == "ms read as s"  # a row a second: hours that nobody wants to wait for
+    slow = mistake == "ms read as s"  # a row a second: hours of waiting
     assert main(["replay", str(file), str(table)]) == int(slow)
     told = capsys.readouterr()
     lines = told.out.splitlines()

@@ -210,7 +210,7 @@ def test_with_a_baseline_an_acknowledged_change_still_counts_as_drift_and_a_new_
     follow(comparison, 0, 1.5, *[1.9] * 5)
     (_, body), *_ = comparison.acknowledge(6.5)
     assert msgpack.unpackb(body)["records"][0]["acknowledged"] == 6.5
-    assert follow(comparison, 7, *[1.9] * 15) == [], "nothing new, and nobody waits for its numbers"
+    assert follow(comparison, 7, *[1.9] * 15) == [], "nothing new, and its numbers are not needed yet"
     comparison.set_baseline(
         Baseline(
             since=22.0,

@@ -79,7 +79,7 @@ def test_a_friction_that_a_finding_has_shown_at_once_is_sudden_since_then_and_on
     )  # fmt: skip
     assert (record.before, record.now, record.percent) == (pytest.approx(4.0), 6.0, pytest.approx(50.0))
     one.tell(7, findings=found)
-    assert one.told == [("friction_fast", 4.0, 6.0, True, False)], "it is back, and nobody has seen it"
+    assert one.told == [("friction_fast", 4.0, 6.0, True, False)], "it is back, and not acknowledged"
 
 
 def test_a_change_within_the_start_is_one_where_a_finding_has_shown_it() -> None:

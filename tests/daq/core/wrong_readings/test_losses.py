@@ -131,7 +131,7 @@ def test_a_joint_without_rows_is_faulted_within_its_limit_and_says_so(config: Co
     own, table = without_rows(name, config)
     _, said = played(own, table)
     assert any(one["health"]["status"] == "valid" for one in said if one["said"] < 14.0)
-    late = [one for one in said if one["said"] > 14.0 + STALE + 0.2]  # behind the samples of one row, and a batch
+    late = [one for one in said if one["said"] > 14.0 + STALE + 0.2]  # after the samples of one row, and a batch
     assert late, "it goes on saying what is so"
     assert {one["health"]["status"] for one in late} == {"faulted"}
     assert {one["health"]["reasons"][0]["code"] for one in late} == {code}

@@ -84,7 +84,7 @@ def test_while_a_signal_is_refused_that_is_said_four_times_a_second_and_then_lea
     assert str(told) == f"the stream {told.words['signal']} arrives at 500 Hz, `rate` says 1000"
     assert told.todo.startswith("Set rate = 500")
     behind = [one for one in said if one["said"] > faulted[-1]["said"]]
-    assert faulted[-1]["said"] < ONSET + 3.0 + 3.5, "a second of clean blocks behind the windows of the rate"
+    assert faulted[-1]["said"] < ONSET + 3.0 + 3.5, "a second of clean blocks after the windows of the rate"
     assert behind[0]["phase"] in ("waiting", "starting")
     last = judge(behind, ONSET + 4.0, ONSET + 20.0)
     assert (last.wrong, last.last) == (0.0, "valid")
@@ -135,7 +135,7 @@ def test_an_encoder_that_freezes_at_rest_leaves_the_values_from_before() -> None
 
 @pytest.mark.parametrize("after", [1.5, 1.6, 1.9])
 def test_an_encoder_that_slips_at_rest_leaps_and_was_not_frozen(after: float) -> None:
-    """Whichever frame of a block it slips in: it is still before and behind."""
+    """Whichever frame of a block it slips in: it is still before and after."""
     table = resting(24.0, ONSET, ONSET + 3.0, 0.0, frozen=False)
     table["value"][round((ONSET + after) * RATE) :, 0] += SLIP
     said = play(configuration(), table)

@@ -153,7 +153,7 @@ def test_a_finding_that_comes_late_ends_what_is_valid_with_the_next_update() -> 
     statuses = [
         [one["health"]["status"] for topic, one in part if topic == b"estimate/j"] for part in (said[:at], said[at:])
     ]
-    assert statuses[0][-1] in ("valid", "held"), "nobody knows it yet"
+    assert statuses[0][-1] in ("valid", "held"), "it is not known yet"
     assert set(statuses[1]) == {"learning"}
     assert len(statuses[1]) > 20
 

@@ -25,6 +25,7 @@ ARGUMENTS = [
 BROWSERS = ("chromium-headless-shell", "chromium")
 SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it must
 SIZE = ViewportSize(width=1440, height=900)
+PHONE = ViewportSize(width=360, height=740)
 SHOW = """async (hash) => {
   const { shown } = await import("./time_window.js");
   const { JointView } = await import("./views/joint.js");
@@ -93,7 +94,7 @@ def overview(_opened: Callable[..., tuple[Page, list[str]]], seven: str) -> Iter
 def view(_opened: Callable[..., tuple[Page, list[str]]]) -> Iterator[Callable[..., Page]]:
     """view(address, width, height): as `open_page`, but a view that is made anew in a page that is open already.
 
-    Time is followed again, and what experts look at is folded. Behind the test the page shows what it need not draw.
+    Time is followed again, and what experts look at is folded. After the test a page is shown that draws nothing.
     """
     used = []
 
@@ -163,6 +164,27 @@ def seven(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> 
     """Its joints have moved for a minute."""
     with fed(tmp_path_factory.mktemp("seven"), "--past", "40") as page:
         yield page
+
+
+@pytest.fixture(scope="module")
+def _phone(browser: Browser, seven: str) -> Iterator[Page]:
+    """Their page on a phone, opened once for all tests of a file."""
+    troubles = list[str]()
+    context = browser.new_context(viewport=PHONE, device_scale_factor=2, has_touch=True)
+    context.set_default_timeout(SOON)
+    page = context.new_page()
+    _watch(page, seven, troubles)
+    page.goto(seven)
+    yield page
+    context.close()
+    assert not troubles
+
+
+@pytest.fixture
+def phone(_phone: Page) -> Iterator[Page]:
+    """Their page on a phone: a test goes to its own view, and after it the page draws little."""
+    yield _phone
+    _phone.evaluate(SHOW, "#/acquisition")
 
 
 @pytest.fixture(scope="module")

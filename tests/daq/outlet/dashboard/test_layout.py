@@ -23,8 +23,9 @@ def test_the_keyboard_is_enough(seven: str, view: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/#/joint/base", "/#/joint/wrist_pitch", "/#/acquisition"])
-def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Page], path: str) -> None:
-    page = open_page(seven + path, 360, 740, device_scale_factor=2, has_touch=True)
+def test_a_phone_never_scrolls_sideways(seven: str, phone: Page, path: str) -> None:
+    page = phone
+    page.goto(seven + path)
     expect(page.locator("h2, h1").first).to_be_visible()
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     page.wait_for_timeout(500)  # some updates: with fewer, on a slow machine, the test is less sharp and never fails
@@ -36,10 +37,9 @@ def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Pag
     assert page.evaluate(f"{outside}.map((e) => e.textContent)") == []
 
 
-def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(
-    seven: str, open_page: Callable[..., Page]
-) -> None:
-    page = open_page(seven + "/#/joint/base", 360, 740, device_scale_factor=2, has_touch=True)
+def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(seven: str, phone: Page) -> None:
+    page = phone
+    page.goto(seven + "/#/joint/base")
     sign = page.locator(".timeline.single .event").last
     expect(sign).to_be_visible()
     wide = page.evaluate(
@@ -176,7 +176,7 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
 
 
 def test_minutes_and_hours_are_said_from_two_on(overview: Page) -> None:
-    """A larger unit is used from two of it on, because "1 min" for 100 s was doubted beside the time axis."""
+    """A larger unit is used from two of it on, because "1 min" for 100 s was doubted next to the time axis."""
     script = "async () => { const { duration } = await import('./format.js'); "
     script += "return [100, 119, 120, 7199, 7200, 172799, 6350400].map(duration); }"
     assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h", "47 h", "73 days"]

@@ -273,7 +273,7 @@ def test_of_a_joint_that_is_silent_the_last_state_and_the_change_stay(overview: 
     heard = {"phase": "faulted", "reasons": lost, "silence": None}
     assert overview.evaluate(JUDGE, joint | heard | {"state": state})[2] == "no data", "since 60 stands beside it"
     alone = overview.evaluate(JUDGE, joint | heard | {"state": state | {"since": None}})
-    assert alone[2] == "no data for 4.0 s", "nobody has seen when it began"
+    assert alone[2] == "no data for 4.0 s", "its beginning was not seen"
     state = {"phase": "faulted", "health": {"status": "faulted", "reasons": lost}}
     told = overview.evaluate(JUDGE, joint | {"phase": "faulted", "reasons": lost, "state": state})
     assert told[5] == "before: faulted", "a chip of a phone has room for 20 letters"
@@ -409,7 +409,7 @@ def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> 
         }"""
     )
     assert told == [
-        "quiet: Service up, its core says nothing",
+        "quiet: Service up, its core sends nothing",
         "live: Live",
         "quiet: Live, 1 of 2 silent",
         "quiet: Service up, no data from the robot",

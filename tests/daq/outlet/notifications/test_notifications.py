@@ -159,7 +159,7 @@ def test_a_receiver_that_stalls_moves_nothing_and_is_given_up(
         assert attempts < WAITING, "whoever hands over does not wait for attempts"
         assert WAITING - attempts <= counts["dropped_queue_full"] <= WAITING
         wait(lambda: telling.counts()["webhook"].get("dropped_gave_up", 0) >= 2)
-    wait(lambda: sum(telling.counts()["webhook"].values()) == 2 * WAITING)  # nobody is there any longer: soon over
+    wait(lambda: sum(telling.counts()["webhook"].values()) == 2 * WAITING)  # the receiver is gone: soon over
     left = telling.counts()["webhook"].keys() - {"sent"}  # the end of a receiver may end an answer that had begun well
     assert left == {"dropped_queue_full", "dropped_gave_up"}
 

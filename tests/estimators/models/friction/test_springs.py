@@ -81,7 +81,7 @@ def test_a_place_that_stays_says_nothing_new_to_springs_that_are_remembered() ->
 
 def test_springs_without_channels_of_their_own_are_refused() -> None:
     signals, columns = np.zeros((4, 2, SIGNALS)), np.empty((4, 3))
-    with pytest.raises(ValueError, match="expected 2 channels of stops behind the measured ones"):
+    with pytest.raises(ValueError, match="expected 2 channels of stops after the measured ones"):
         STOPS.fill(signals, 0, 1, STOPS.start, columns)
     STOPS.fill(np.zeros((4, 3, SIGNALS)), 0, 1, STOPS.start, columns)
 

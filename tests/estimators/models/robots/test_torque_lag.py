@@ -1,4 +1,4 @@
-"""A lag of the torque beside θ: by blocks the same as least squares of both together."""
+"""A lag of the torque with θ: by blocks the same as least squares of both together."""
 
 import numpy as np
 import pytest

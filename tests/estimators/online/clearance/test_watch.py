@@ -16,7 +16,7 @@ WINDOW = APART * POINTS  # s
 
 
 def places(clearance: float, seconds: float, seed: int, noise: float = 1e-7, arc: float = 2.0 * math.pi) -> Floats:
-    """(rows, 2) m at 100 Hz: a pin that is pressed about by turns, round a centre that nobody knows."""
+    """(rows, 2) m at 100 Hz: a pin that is pressed about by turns, round a centre that is not known."""
     rng = np.random.default_rng(seed)
     t = np.arange(0.0, seconds, 0.01)
     angle = 0.5 * arc * np.sin(2.0 * np.pi * 0.31 * t + rng.uniform(0.0, 6.0))

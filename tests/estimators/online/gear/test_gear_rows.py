@@ -63,7 +63,7 @@ def test_a_row_leaves_with_every_so_many_samples(rows: float, apart: int) -> Non
 def test_a_missing_sample_leaves_rows_out_until_it_is_out_of_the_window_and_forgotten(lost: int) -> None:
     values = steady()
     values[50, lost] = np.nan
-    assert seen(values).block_state.used == ROWS - FIRST - 21, "ten samples in the window behind it, ten in the filter"
+    assert seen(values).block_state.used == ROWS - FIRST - 21, "ten samples in the window after it, ten in the filter"
     values[52, 3 - lost] = np.inf
     assert seen(values).block_state.used == ROWS - FIRST - 23, "the last one counts"
 
@@ -90,7 +90,7 @@ def test_missing_samples_before_the_first_are_as_if_nothing_had_come() -> None:
 def test_a_load_within_its_band_leaves_rows_out_while_it_lasts_and_while_the_filter_remembers(load: float) -> None:
     values = steady()
     values[40:45, 3] = load
-    assert seen(values).block_state.used == ROWS - FIRST - 14, "the five, and until ten samples behind the last"
+    assert seen(values).block_state.used == ROWS - FIRST - 14, "the five, and until ten samples after the last"
     values[40:45, 3] = 1.0
     assert seen(values).block_state.used == ROWS - FIRST, "a load as large as its band has a sign"
 

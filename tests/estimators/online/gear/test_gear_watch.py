@@ -17,8 +17,6 @@ from estimators.models.joints.lost_motion import LINK_FRICTION, LOST_MOTION, STI
 from estimators.online.gear.lost_motion import LostMotion, LostMotionState
 from estimators.quantities import Floats
 
-pytestmark = pytest.mark.interpreted
-
 RATE = 200.0  # Hz
 K, LOST = 2e4, 150e-6
 MOTOR_DRY, MOTOR_VISCOUS, LINK_DRY, LINK_VISCOUS = 6.0, 8.0, 1.0, 2.0
@@ -184,7 +182,7 @@ def test_missing_samples_leave_rows_out_and_nothing_wrong_in() -> None:
     values[300:303] = np.nan
     values[400:1300:200, 2] = np.inf
     report = learnt(values).report()
-    # 15 samples behind the last that is held the low pass (20 Hz) remembers e^(−2π 20 / √2 · 0.075), 0.1 % of its jump
+    # 15 samples after the last that is held the low pass (20 Hz) remembers e^(−2π 20 / √2 · 0.075), 0.1 % of its jump
     assert report.values == pytest.approx(TRUTH, rel=1e-3)
     assert np.isnan(learnt(np.full((1000, 4), np.nan)).report().values).all()
 

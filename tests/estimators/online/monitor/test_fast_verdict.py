@@ -37,7 +37,7 @@ SEARCH = SearchEta("change", 70, Before.CHANGE)
         ({"sigma": np.array([0.079, 0.02]), "gain": 30.0}, SEARCH),
         ({"sigma": np.array([0.081, 0.02]), "gain": 30.0}, Wait()),
         ({"reach": 2.6, "signal": 1000.0}, Wait()),  # it does not cover the motion
-        ({"reach": 2.6, "signal": 1e5}, LearnTheta()),  # which hardly matters beside such a torque
+        ({"reach": 2.6, "signal": 1e5}, LearnTheta()),  # which hardly matters at such a torque
         ({"variance": 1.44}, LearnTheta()),  # 1.2² of what is usual
         ({"variance": 1.441}, Wait()),
         ({"variance": 1.6, "signal": 1e5}, LearnTheta()),  # (0.4 %)² of the torque

@@ -122,7 +122,7 @@ def test_a_window_is_explained_with_eta_frozen(purpose: Purpose, before: Before,
         assert (wanted["variance"] > USUAL) is (first == 300)
     for name in ("gain", "reach"):
         if name not in asked:
-            assert np.isnan(getattr(found, name)), "nobody asks"
+            assert np.isnan(getattr(found, name)), "it is not asked for"
             del wanted[name]
     for name, value in wanted.items():
         # tangents are central differences of 1e-3: their third derivatives are of the size of the first

@@ -53,7 +53,7 @@ def test_what_comes_beyond_a_threshold_over_seconds_is_no_contact_and_a_push_on_
     assert seen(one, [6.0] * 4) == [0, 0, 1, 0]
     assert not one.drifting[0]
     quick = watch()
-    assert 1 in seen(quick, np.linspace(0.0, 2.0, 200).tolist()), "nobody's zero drifts so fast"
+    assert 1 in seen(quick, np.linspace(0.0, 2.0, 200).tolist()), "no zero drifts so fast"
 
 
 @pytest.mark.parametrize(("pause", "waits"), [(400, [20] * 6), (0, [20, 40, 80, 160, 300, 300])])
@@ -80,7 +80,7 @@ def test_thresholds_of_a_start_are_those_of_what_moved() -> None:
 
 
 def test_friction_is_that_of_motion_only_where_either_speed_is() -> None:
-    """Before the slow low-pass a joint moves again sooner than behind it; both must."""
+    """Before the slow low-pass a joint moves again sooner than after it; both must."""
     one = watch()
     fast, slow = np.ones((10, 1)), np.full((10, 1), 0.01)
     one.notice(fast, slow)
@@ -151,7 +151,7 @@ def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> Non
 
 
 def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> None:
-    """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
+    """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms after it, not only after 100."""
 
     def told_after(push: float) -> float:
         watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), 0.01)  # threshold 1

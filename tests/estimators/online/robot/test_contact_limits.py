@@ -27,7 +27,7 @@ def chunk(*rows: float) -> Floats:
 
 
 def test_the_noise_of_a_start_is_what_its_changes_within_a_chunk_say_of_gaussian_noise() -> None:
-    """Changes of 0.2 have the median square of a deviation of 0.2/0.6745; behind the low-passes it is 2.05 times that.
+    """Changes of 0.2 have the median square of a deviation of 0.2/0.6745; after the low-passes it is 2.05 times that.
 
     The residual is about 1, five times its changes, and so is its rms: neither is larger than what noise makes of it.
     """
@@ -72,7 +72,7 @@ def test_a_push_in_a_start_is_no_residual_of_it_and_what_is_not_eight_times_the_
 
 @pytest.mark.parametrize("rows", [1, 5])
 def test_friction_counts_from_a_period_of_a_slow_bus_before_a_reversal(rows: int) -> None:
-    """Rows every 40 ms with others between them; 1 rad/s² towards the reversal, seen 80 ms late behind the low-pass.
+    """Rows every 40 ms with others between them; 1 rad/s² towards the reversal, seen 80 ms late after the low-pass.
 
     On a quick bus it counts as soon as the quick speed is slow.
     """
@@ -89,7 +89,7 @@ def test_friction_counts_from_a_period_of_a_slow_bus_before_a_reversal(rows: int
                 held.append(now)
         assert held[0] == pytest.approx(first, abs=CHUNK)
         if between:
-            assert held[-1] - 0.08 > 0.04, "what is behind both low-passes lasts by the bus's period longer"
+            assert held[-1] - 0.08 > 0.04, "what is after both low-passes lasts by the bus's period longer"
 
 
 def test_a_start_without_any_motion_leaves_what_was_taught() -> None:

@@ -157,7 +157,7 @@ def test_what_friction_does_while_a_joint_turns_around_moves_nothing() -> None:
 
     (there, _), (not_there, _) = live(4, 60.0, late), live(4, 60.0)
     found, without = there.friction(), not_there.friction()
-    assert np.abs((found.torque - without.torque) / found.deviations).max() < 0.3  # 2.0 if it is told behind it
+    assert np.abs((found.torque - without.torque) / found.deviations).max() < 0.3  # 2.0 if it is told after it
 
 
 @pytest.mark.parametrize("seed", [2, 3])

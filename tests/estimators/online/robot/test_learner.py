@@ -80,7 +80,7 @@ def test_friction_may_wander_by_a_third_or_two_deviations_within_its_prior_and_n
 
 
 def test_what_is_distrusted_teaches_nothing_and_a_block_that_cannot_teach_is_counted() -> None:
-    """Blocks of a second teach behind three others; a covariance that is not definite takes none."""
+    """Blocks of a second teach after three others; a covariance that is not definite takes none."""
     robot, moves = RobotEstimator(taught(), 1.0 / RATE, start=1.0), motion(13.0)
     ticks, tau = np.round(moves.t * 1e9).astype(np.int64), torque(moves)
     counts = []
@@ -110,7 +110,7 @@ def test_what_rests_is_known_as_well_as_before_and_nothing_is_less_certain_than_
     held = np.random.default_rng(8).uniform(-0.3, 0.3, (20, 2)).repeat(round(RATE), axis=0)  # stiction
     q, tau = np.vstack([q, np.tile(q[-1], (len(held), 1))]), np.vstack([tau, tau[-1] + held])
     ticks = np.round(np.arange(len(q)) / RATE * 1e9).astype(np.int64)
-    at = [0, round(24.0 * RATE), len(q)]  # three blocks wait behind the motion
+    at = [0, round(24.0 * RATE), len(q)]  # three blocks wait after the motion
     after = []
     for first, last in pairwise(at):
         robot.absorb(ticks[first:last], q[first:last], tau[first:last])
@@ -306,7 +306,7 @@ def test_what_theta_is_said_to_be_off_by_beyond_a_law_is_what_such_a_friction_do
 
 
 def test_what_a_row_weighs_follows_the_residuals_of_the_last_fifty_blocks_within_two_seconds() -> None:
-    """A residual that stays as it is: a row counts with the hundred before and behind it. Later a tenth of it."""
+    """A residual that stays as it is: a row counts with the hundred before and after it. Later a tenth of it."""
     robot = RobotEstimator(taught(), 1.0 / RATE)
     learner, block, size = robot._learner, robot._block, np.sqrt(taught().variance)
     block.X[:], block.q[:], block.dq[:] = 0.0, 0.1, 1.0

@@ -148,7 +148,7 @@ def test_a_torque_constant_that_is_too_small_a_finding_leaves_the_unit_of_its_to
 
 
 def test_a_spring_that_was_another_zero_is_that_in_the_same_record_once_it_may_be() -> None:
-    """A zero that creeps while its joint turns is a spring by the first looks: nobody can know that it lasts."""
+    """A zero that creeps while its joint turns is a spring by the first looks: it cannot be known that it lasts."""
     looks, findings = Looks(), ReportedFindings(("j0", "j1", "j2"))
     looks.told(20)
     looks.told(18, steady=3.0)
@@ -206,7 +206,7 @@ def test_what_a_threshold_has_shown_is_a_finding_of_the_joint_s_cause_however_sm
 
 
 def test_a_spring_is_of_the_shape_that_a_wider_motion_shows_and_until_then_what_both_differ_by_is_not_known() -> None:
-    """Over 0.15 rad to either side nobody can tell one from the other; half a turn away they differ by 25 N·m."""
+    """Over 0.15 rad to either side they cannot be distinguished; half a turn away they differ by 25 N·m."""
     first = set[bool]()
     for pull, turns in ((straight, False), (turning, True)):
         looks = Looks()

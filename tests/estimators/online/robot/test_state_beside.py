@@ -1,4 +1,4 @@
-"""The state of a robot beside whose model something holds: by its reason, from the instant at which it is found on."""
+"""The state of a robot while a cause is applied to its model: by its reason, from the instant at which it is found."""
 
 import copy
 

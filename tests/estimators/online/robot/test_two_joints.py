@@ -478,7 +478,7 @@ def test_what_is_of_another_version_is_not_gone_on_with() -> None:
 
 
 def test_a_short_gap_is_bridged_and_a_long_one_is_not_judged() -> None:
-    """40 ms are bridged and told of by no contact; behind 200 ms the low-passes begin anew, for half a second."""
+    """40 ms are bridged and told of by no contact; after 200 ms the low-passes begin anew, for half a second."""
 
     def gaps(moves: Motion, tau: Floats) -> None:
         tau[(moves.t >= 6.0) & (moves.t < 6.04), 0] = np.nan

@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _forked(wanted: dict[str, Any], folder: Path, asking: int) -> dict[str, Any] | None:
-    """The answer; none where nobody waits for it any longer."""
+    """The answer; none where it is no longer awaited."""
     began, before = time.monotonic(), _processor()
     child = os.fork()
     if child == 0:
@@ -89,7 +89,7 @@ def _forked(wanted: dict[str, Any], folder: Path, asking: int) -> dict[str, Any]
 
 
 def _ended() -> dict[int, int]:
-    """Exit codes of processes; those whose parent is gone do not stay behind, either, as they would without us."""
+    """Exit codes of processes that have ended, by number; also collects those whose parent has ended before."""
     found = {}
     with contextlib.suppress(ChildProcessError):
         while (one := os.waitpid(-1, os.WNOHANG))[0]:

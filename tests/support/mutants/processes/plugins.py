@@ -164,7 +164,7 @@ class Observer:
                 yield data
 
     def _tests(self, contexts: Iterable[str]) -> set[str]:
-        """Those behind the contexts; "" is what runs while modules are imported."""
+        """Those after the contexts; "" is what runs while modules are imported."""
         return {test for one in contexts for test in self._users.get(one, [one])} - {""}
 
 

@@ -1,4 +1,4 @@
-"""Cause: one thing that a residual torque may come from, as it competes with the others.
+"""Cause: one possible origin of a residual torque, which competes with the others.
 
 A cause says which columns it moves and how far it usually moves them (its prior), what is physically possible, and
 after how many looks it may be reported.
@@ -17,9 +17,9 @@ from estimators.quantities import Floats
 
 #: deviations, argued: Deviations by which a bound may seem to be passed.
 DOUBT: Final = 3.0
-#: 1, argued: Share of what holds that is left at most when it is gone.
+#: 1, argued: Share of an applied cause that is left at most when it is over.
 GONE_BELOW: Final = 0.3
-#: looks, argued: Looks in a row that must say the same of what lasts: two seconds, in which a payload has shown itself.
+#: looks, argued: Looks in a row that must agree on a lasting cause: two seconds, in which a payload has shown itself.
 LOOKS: Final = 4
 
 
@@ -33,7 +33,7 @@ class RobotKnowledge:
     root: Floats  # (q, q) L of its covariance L Lᵀ
     prior: Floats  # (q, q) of θ before any motion
     reach: Floats  # (n,) rad/s (m/s) of the motion that was taught
-    held: Floats  # (columns,) coefficients of what holds beside the model
+    held: Floats  # (columns,) coefficients of what is applied in addition to the model
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
@@ -63,17 +63,17 @@ class RobotKnowledge:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A cause with its coefficients by one window."""
+    """A cause with the coefficients that one window gives it."""
 
     cause: "Cause"
     values: Floats  # (k,)
     covariance: Floats  # (k, k)
-    evidence: float  # nats over nothing at all
+    evidence: float  # nats compared with no cause at all
     moves: Floats  # (columns, k)
 
     @property
     def moved(self) -> Floats:
-        """Change of ψ, (columns,)."""
+        """Change of ψ by it, (columns,)."""
         return np.asarray(self.moves @ self.values)
 
     def possible(self, known: RobotKnowledge) -> bool:
@@ -96,30 +96,30 @@ class Prepared(NamedTuple):
 
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
-        """Columns, prior and places of a cause by what is known now."""
+        """Prepare a cause with what is known now."""
         places = cause.places(known)
         return cls(cause, cause.root(known), places, cause.moves(known) if places is None else None)
 
 
 class Cause:
-    """One cause of the catalogue; without more words it lasts, and any coefficients of it are possible."""
+    """One cause of the catalogue; unless it says otherwise, it may last for ever and have any coefficients."""
 
     name: str  # its kind: payload, friction, …; causes of one name do not compete for being named
-    joints: tuple[int, ...]  # the joints that it names; none where it is of the whole robot
-    looks: int  # looks in a row that must say the same before it is reported
-    rarity: float = 0.0  # nats that its evidence is less by, because it happens so much less often than the others
+    joints: tuple[int, ...]  # the joints that it names; empty for a cause of the whole robot
+    looks: int  # looks in a row that must agree before it is reported
+    rarity: float = 0.0  # nats that its evidence is reduced by, as it is so much rarer than the others
 
     @property
     def forms(self) -> tuple["Cause", ...]:
-        """Causes of its name and joints that it may turn out to be when more is seen, itself among them."""
+        """Causes of the same name and joints that more motion may show it to be, itself among them."""
         return (self,)
 
     def places(self, known: RobotKnowledge) -> Integers | None:
-        """Columns that it moves, each alone, (k,); None where they move together."""
+        """Columns whose coefficients it changes one by one, (k,); None where it changes them together."""
         raise NotImplementedError
 
     def moves(self, known: RobotKnowledge) -> Floats:
-        """Columns that it moves together, (columns, k)."""
+        """Columns whose coefficients it changes together, (columns, k)."""
         places = self.places(known)
         assert places is not None
         found = np.zeros((known.columns.size, len(places)))
@@ -136,19 +136,19 @@ class Cause:
         return np.sqrt(prior) if len(prior) == 1 else np.asarray(np.linalg.cholesky(prior), np.float64)
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
+        """Whether it may last for so many looks; starting: the disturbance may have begun before the start."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Whether these coefficients (k,) are physically possible as far as they are known."""
+        """Whether these coefficients (k,) are physically possible within their deviations."""
         return True
 
     def is_over(self, known: RobotKnowledge, before: Floats, change: Floats) -> bool:
-        """Whether so much is taken off what has held that nothing is left; before, change: (k,)."""
+        """Whether the change (k,) takes off all of an applied cause; before: (k,) its coefficients."""
         return float(np.linalg.norm(before + change)) < GONE_BELOW * float(np.linalg.norm(before))
 
     def main_size(self, fitted: Fitted) -> tuple[float, float]:
-        """Its one number that a joint's record has, and the deviation: the first coefficient."""
+        """The number that a joint's record shows, and its deviation: by default the first coefficient."""
         return float(fitted.values[0]), float(np.sqrt(fitted.covariance[0, 0]))
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:

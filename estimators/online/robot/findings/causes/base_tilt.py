@@ -1,6 +1,6 @@
-"""A base that stands otherwise than the model's: gravity has another direction in its frame.
+"""A base that is tilted against the model's: gravity has another direction in its frame.
 
-It competes from the first look on: a base that is bolted down tilts for good, and a mobile one within a second.
+It competes from the first look on: a bolted base tilts permanently, a mobile one within a second.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from estimators.quantities import Floats
 
 #: rad, argued: One deviation of a tilt about either axis: three degrees.
 TILT: Final = 0.05
-#: rad, argued: Beyond it the base is mounted otherwise, and the columns, which are a derivative, say nothing.
+#: rad, argued: Beyond it the base is mounted in another way, and the columns, which are a derivative, do not hold.
 MOST: Final = 0.5
 
 

@@ -1,4 +1,4 @@
-"""An encoder that has slipped on its shaft: the joint is elsewhere than it says."""
+"""An encoder that has slipped on its shaft: it reads another angle than the joint has."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,13 +11,13 @@ from estimators.quantities import Floats
 
 #: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
 SLIPS: Final = 0.05
-#: rad (m), argued: Beyond it the columns, which are a derivative, say nothing.
+#: rad (m), argued: Beyond it the columns, which are a derivative, do not hold.
 MOST: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderSlip(Cause):
-    """The encoder of a joint reads more or less than before."""
+    """The encoder of a joint reads another angle than before at the same place."""
 
     joints: tuple[int, ...]
     name: str = "encoder_slip"

@@ -10,16 +10,16 @@ from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
-#: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
+#: 1, argued: One deviation of a friction's change, relative: a cold gear has half more, a worn one half.
 CHANGES: Final = 0.5
 #: 1, argued: Shares of the highest speed seen at which friction must be no drive.
 SPEEDS: Final = (0.1, 0.5)
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:
-    """What of each coefficient of joint j alone would be its friction at half the speed seen, (own,).
+    """The value of each coefficient that alone would give joint j's friction at half the speed seen, (own,).
 
-    Of a joint without any friction so far, as it never moved, what the model's prior lets a coefficient be.
+    For a joint that never moved and has no friction so far: its deviation by the model's prior.
     """
     if j not in known.sizes:
         known.sizes[j] = _sizes(known, j)
@@ -61,7 +61,7 @@ class JointFriction(Cause):
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
     def root(self, known: RobotKnowledge) -> Floats:
-        """Its square root, since it is diagonal."""
+        """The root of the prior, which is diagonal."""
         return np.diag(np.concatenate([CHANGES * sizes(known, j) for j in self.joints]))
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -100,7 +100,7 @@ class CommonFriction(Cause):
         return CHANGES**2 * np.eye(self.moves(known).shape[1])
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Whether none is less than nothing."""
+        """Whether none of them is negative."""
         return bool((values >= -1.0 - DOUBT * deviations).all())
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:

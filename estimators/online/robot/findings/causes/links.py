@@ -1,4 +1,4 @@
-"""Links that differ from the model's: the model is of another robot, or of another tool."""
+"""Links that differ from the model's: the model belongs to another robot, or to another tool."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a link from its model in the pullback metric: data sheets are some 15 % off.
 OFF: Final = 0.15
-#: looks, argued: Looks that a wrong model shows for, behind a start: links do not change while a robot moves.
+#: looks, argued: Looks after a start in which a wrong model must show: links do not change while a robot moves.
 LASTS: Final = 20
 
 

@@ -14,7 +14,7 @@ from estimators.quantities import Floats
 MASS: Final = 0.25
 #: deviations, argued: Deviations of a payload's mass from which it is reported.
 CERTAIN: Final = 4.0
-#: m, argued: Farther from the last link's frame no centre of mass is held: four deviations of a tool's size.
+#: m, argued: A centre of mass is never farther from the last link's frame: four deviations of a tool's size.
 WITHIN: Final = 0.6
 #: looks, argued: Looks in a row that must say the same: a push does not last.
 BRIEF: Final = 2
@@ -22,7 +22,7 @@ BRIEF: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class PayloadCause(Cause):
-    """A body taken, changed, or put down."""
+    """A body that was taken, changed, or put down."""
 
     name: str = "payload"
     joints: tuple[int, ...] = ()
@@ -37,7 +37,7 @@ class PayloadCause(Cause):
         return tool_prior()
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Whether the link still weighs something, and the centre of what it carries is within reach."""
+        """Whether the link's mass stays positive, and the centre of the carried body is within reach."""
         total = known.carried + values
         spare = 0.0 if known.carried.any() else float(known.bodies[-1, 0])
         if float(total[0]) < -DOUBT * float(deviations[0]) - spare:
@@ -50,11 +50,11 @@ class PayloadCause(Cause):
         return float(np.linalg.norm(total[1:4])) <= WITHIN * abs(float(total[0])) + slack
 
     def is_over(self, known: RobotKnowledge, before: Floats, change: Floats) -> bool:
-        """Whether nothing is carried any more."""
+        """Whether the body has been put down."""
         return is_gone(known, change)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """What is carried now."""
+        """Sentence about the body that is carried now."""
         mass = float((known.carried + fitted.values)[0])
         if is_gone(known, fitted.values):
             return "the payload is gone"
@@ -64,6 +64,6 @@ class PayloadCause(Cause):
 
 
 def is_gone(known: RobotKnowledge, change: Floats) -> bool:
-    """Whether so much is taken off what is carried that nothing is left; change: (10,)."""
+    """Whether this change (10,) takes off all that was carried."""
     before, now = float(known.carried[0]), float((known.carried + change)[0])
     return bool(known.carried.any() and abs(now) < max(GONE_BELOW * abs(before), 0.5 * MASS))

@@ -9,7 +9,7 @@ from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Axis, Floats
 
-#: rad (m), argued: Farther from the joint's zero than a turn nothing is at rest that is fastened to both of its links.
+#: rad (m), argued: A spring between both links is at rest within a turn of the joint's zero.
 FARTHEST: Final = 2.0 * np.pi
 #: nats, argued: A payload is taken a hundred times an hour, and a hose is caught once a year: ln(100 · 8760) = 13.7.
 #: On an axis that carries all links behind it, both are a torque over its angle.
@@ -21,27 +21,27 @@ class Spring(Cause):
     """A torque k (q - rest), or k sin(q - rest) of what goes round with the joint: the drive has to overcome it."""
 
     joints: tuple[int, ...]
-    turns: bool = False  # whether it goes round
+    turns: bool = False  # whether it turns with the joint (k sin)
     name: str = "spring"
     looks: int = LOOKS
     rarity: float = RARITY
 
     @property
     def forms(self) -> tuple[Cause, ...]:
-        """Both of them: over a small angle nobody can say which it is."""
+        """Both of them: over a small angle they cannot be distinguished."""
         return tuple(Spring(self.joints, turns) for turns in (False, True))
 
     def places(self, known: RobotKnowledge) -> Integers:
-        """The axis' angle and a constant; of what goes round its sine and cosine."""
+        """The axis' angle and a constant; or, where it turns with the joint, sine and cosine of the angle."""
         return known.columns.spring(self.joints[0])[2:] if self.turns else known.columns.spring(self.joints[0])[:2]
 
     def prior(self, known: RobotKnowledge) -> Floats:
-        """At rest it pulls as hard as another zero may be, and a radian (metre) away as hard again."""
+        """One deviation of either coefficient is that of a torque offset."""
         place = known.offset_term(self.joints[0])
         return np.asarray(known.prior[place, place] * np.eye(2))
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Whether it is gone, or surely pulls back to where it rests within reach; only a rotary axis goes round."""
+        """Whether it is gone, or certainly pulls back to a place of rest within reach; k sin needs a rotary axis."""
         before = known.held[self.places(known)]
         stiffness, rest = self.size(before + values)
         if before.any() and self.is_over(known, before, values):

@@ -9,13 +9,13 @@ from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
 
-#: looks, argued: Looks after which a steady torque is another zero: who pushes does so for less than ten seconds.
+#: looks, argued: Looks after which a steady torque is another zero: a person pushes for less than ten seconds.
 LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Contact(Cause):
-    """Somebody pushes on these joints. It is reported by thresholds (contact.py), so here it only competes."""
+    """A push on these joints. It is reported by thresholds (contact.py), so here it only competes."""
 
     joints: tuple[int, ...]
     name: str = "contact"
@@ -35,7 +35,7 @@ class Contact(Cause):
         return looks < LASTS
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """Which torque is pushed with."""
+        """Sentence about the torque of the push."""
         names, units = known.model.robot.names, [joint.axis.effort for joint in known.model.robot.joints]
         each = zip(self.joints, fitted.values, strict=True)
         return "; ".join(f"{names[j]}: a steady {value:.3g} {units[j]}" for j, value in each)
@@ -43,7 +43,7 @@ class Contact(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Offset(Contact):
-    """The torque of a joint has another zero: a steady torque that has outlasted every push."""
+    """The torque of a joint has another zero: a steady torque that has lasted longer than any push."""
 
     name: str = "offset"
     looks: int = LOOKS

@@ -17,7 +17,7 @@ MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TorqueConstant(Cause):
-    """The torque of a joint is measured with another factor."""
+    """The torque of a joint is measured by another factor."""
 
     joints: tuple[int, ...]
     name: str = "torque_constant"
@@ -32,7 +32,7 @@ class TorqueConstant(Cause):
         return np.array([[CHANGES**2]])
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
-        """Whether it is no wrong unit."""
+        """Whether it is too small to be a wrong unit."""
         return bool(abs(values[0]) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:

@@ -378,7 +378,7 @@ def test_a_spring_has_a_stiffness_and_an_angle_at_rest_that_are_the_truth_within
 def test_a_spring_that_holds_may_come_loose_and_none_pushes_away_from_where_it_rests() -> None:
     spring, sure, around = Spring((1,)), np.full(2, 0.01), Spring((1,), turns=True)
     assert not spring.possible(known(), np.array([-2.0, 0.5]), sure), "it would push"
-    assert not spring.possible(known(), np.array([0.02, 0.5]), sure), "nobody knows whether it is one"
+    assert not spring.possible(known(), np.array([0.02, 0.5]), sure), "it is not known whether it is one"
     assert not spring.possible(known(), np.array([2.0, 13.0]), sure), "it rests more than a turn away"
     assert around.possible(known(), np.array([-2.0, 0.5]), sure), "it rests at another angle"
     held = np.zeros(COLUMNS.size)

@@ -258,7 +258,7 @@ def test_whether_a_friction_has_left_its_law_is_known_after_two_seconds_of_its_m
         for seed in range(3):
             feed(one, 100 + seed, ETA * (1.0, eta))
         assert one.leaves_law((JOINT,), 100) is left
-        assert one.leaves_law((0, JOINT), 99), "nobody knows yet"
+        assert one.leaves_law((0, JOINT), 99), "it is not known yet"
         assert not one.leaves_law((0,), 100), "nothing usual is known of the other joint"
 
 
