@@ -148,7 +148,7 @@ def test_a_client_that_stops_reading_moves_nothing(
     reading = Client(address)
     reading.advertised("estimate/elbow", "residual/elbow")
     reading.subscribe("estimate/elbow")
-    page = connect(f"{scene.outlet.page.replace('http', 'ws')}/live", max_size=None, legacy=True)
+    page = connect(f"{scene.outlet.page.replace('http', 'ws')}/live", max_size=None, legacy=True, open_timeout=60)
     ticks = 0
     seen: list[int] = []
 
