@@ -16,7 +16,7 @@ from websockets.typing import Subprotocol
 
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
-from hil_rig.ports import free_port
+from hil_rig.ports import free_domain, free_port
 from tests.support.processes.waiting import wait_until
 
 PROTOCOL: Any = {"subprotocols": [Subprotocol("foxglove.sdk.v1")], "max_size": None, "open_timeout": 60}
@@ -55,7 +55,7 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
     more = f'[gateways.view]\nkind = "foxglove"\naddress = "{address}"\n{AWAY.format(free_port())}'
     names = ["view", "plant"]
     if find_spec("cyclonedds") is not None:
-        more += ROS.format(30 + os.getpid() % 80)
+        more += ROS.format(free_domain())
         names.append("ros")
     with (
         Live(["rigid", "--wire", "slcan"], more=more) as live,

@@ -1,6 +1,5 @@
 """Diagnostics for ROS 2, read in the same DDS domain: bytes from a reader of its own, decoded by rosbags."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from cyclonedds.util import duration
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from estimators.base import Phase
+from hil_rig.ports import free_domain
 from tests.support.processes.latencies import all_are_late
 
 STALE = 3  # level of diagnostic_msgs/DiagnosticStatus
@@ -115,7 +115,7 @@ def newest(one: Any, kind: str, wait: Any) -> Any:
 
 
 def test_each_joint_is_a_status_and_has_its_numbers(scene: Any, wait: Any, make_estimate: Any, metric: Any) -> None:
-    number = 120 + os.getpid() % 90
+    number = free_domain()
     domain = Domain(number, XML)
     participant = DomainParticipant(number)
     diagnostics = reader(participant, "rt/diagnostics", Diagnostics)
@@ -182,7 +182,7 @@ def test_a_reader_that_stops_moves_nothing(
 ) -> None:
     """It is reliable and would keep everything; another reader beside it gets the newest numbers all the same."""
     scene.last = make_estimate(inertia=9.0)
-    number = 20 + os.getpid() % 90
+    number = free_domain()
     domain = Domain(number, XML)
     numbers = reader(DomainParticipant(number), "rt/health", Joints)
     scene.introduce(time.time())
