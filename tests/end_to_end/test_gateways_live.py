@@ -92,6 +92,4 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
             memory = {line.split()[0]: int(line.split()[1]) / 1024 for line in lines[1:]}
             print(f"{name}: {memory['Rss:']:.0f} MB, of which alone {memory['Private_Dirty:']:.0f} MB")
         refused = live.end_rig(60.0)["refused"]
-        assert lost == 0 or refused > 0, (
-            "none but what the wire has no room for where this machine lets its reader starve"
-        )
+        assert lost == 0 or refused > 0, "but what a wire had no room for whose reader starved"

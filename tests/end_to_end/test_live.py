@@ -54,9 +54,7 @@ def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -
             lost = f'jointwatch_samples_lost_total{{cause="lost",joint="{joint}"}}'
             return metric(live.page, lost), metric(live.page, f'jointwatch_samples_total{{joint="{joint}"}}')
 
-        wait_until(
-            lambda: sum(lost_and_seen()) > said["samples"] - 100
-        )  # what is missing at the end shows in no counter
+        wait_until(lambda: sum(lost_and_seen()) > 0.98 * said["samples"])  # the core has done with them
         lost, seen = lost_and_seen()
         # dropped and truncated ones; not what the wire had no room for where this machine let its reader starve
         assert 0.003 < (lost - said["refused"]) / seen < 0.012
