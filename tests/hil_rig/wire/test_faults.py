@@ -144,8 +144,8 @@ def run(
                 batch = driver.read(0.1)
             except LinkError:  # two seconds later it has gone
                 break
-            quiet = 0 if len(batch) or not values else quiet + 1
             values.append(batch["value"])
+            quiet = 0 if len(batch) or not any(map(len, values)) else quiet + 1  # it may begin late
         counts = dict(driver.counters())
         rig.send_signal(signal.SIGTERM)
         farewell = json.loads(rig.stdout.readline())
