@@ -122,12 +122,15 @@ class DriverRules:
     def test_a_quiet_wire_gives_nothing_within_the_timeout(self, wire: DriverWire) -> None:
         with configured(wire).open(_wanted(wire)) as driver:
             for timeout in (0.0, 0.05):
-                start = time.monotonic()
-                readings = driver.read(timeout)
-                took = time.monotonic() - start
-                assert readings.dtype == READING
-                assert len(readings) == 0
-                assert timeout * 0.9 <= took < timeout + 2.0
+                took: list[float] = []
+                while not took or (took[-1] >= timeout + 2.0 and len(took) < 4):  # a busy machine: once more
+                    start = time.monotonic()
+                    readings = driver.read(timeout)
+                    took.append(time.monotonic() - start)
+                    assert readings.dtype == READING
+                    assert len(readings) == 0
+                    assert took[-1] >= timeout * 0.9
+                assert took[-1] < timeout + 2.0, took
             assert set(driver.counters().values()) == {0}
 
     def test_rubbish_is_counted_by_cause_and_nothing_else_happens(self, wire: DriverWire) -> None:

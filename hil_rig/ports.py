@@ -1,4 +1,4 @@
-"""Ports on this machine that stay free until the program they are meant for listens on them."""
+"""Ports and DDS domains on this machine that nobody else is given."""
 
 import socket
 import sys
@@ -10,7 +10,10 @@ FIRST: Final = 10000  # a user's program may use any port from 1024 on; below th
 USUAL_LIMIT: Final = 32768  # where the ports that Linux gives to connections begin, unless somebody changed it
 LIMITS: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
-_reserved: Final[list[socket.socket]] = []  # one for each port that this process was given
+# domains of DDS whose ports lie below the same limit; 0 is what a robot has that nobody has set up.
+DOMAINS: Final = range(1, 102)
+
+_reserved: Final[list[socket.socket]] = []  # one for each port and domain that this process was given
 
 
 def free_port() -> int:
@@ -23,18 +26,29 @@ def free_port() -> int:
     random = SystemRandom()
     for _ in range(1000):
         port = random.randrange(FIRST, limit) if limit > FIRST else random.randrange(1024, limit)
-        if _reserve(port) and _unused(port):
+        if _reserve(f"port-{port}") and _unused(port):
             return port
     raise OSError(f"none of 1000 ports from {FIRST} to {limit} was free")
 
 
-def _reserve(port: int) -> bool:
-    """Whether no other process has been given the port: a name that the kernel frees when this process ends."""
+def free_domain() -> int:
+    """A DDS domain that no other process is given while this one lives: what two publish there would mix.
+
+    Raises OSError if all are in use.
+    """
+    for domain in SystemRandom().sample(DOMAINS, len(DOMAINS)):
+        if _reserve(f"domain-{domain}"):
+            return domain
+    raise OSError(f"none of the DDS domains {DOMAINS[0]} to {DOMAINS[-1]} was free")
+
+
+def _reserve(what: str) -> bool:
+    """Whether no other process has been given this: a name that the kernel frees when this process ends."""
     if sys.platform != "linux":
         return True  # no such names there
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        name.bind(f"\0jointwatch-port-{port}")
+        name.bind(f"\0jointwatch-{what}")
     except OSError:
         name.close()
         return False

@@ -142,7 +142,7 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ),
     ]  # fmt: skip
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while len(ask(address, "count_over_time(jointwatch_samples_total[1m]) > 2")) < 7:
             assert time.monotonic() < deadline, "Prometheus has not scraped in time"
             time.sleep(0.2)  # between two questions
@@ -168,6 +168,14 @@ def ask(address: str, expression: str) -> list[Any]:
         return []
 
 
+def answered(address: str, expression: str) -> list[Any]:
+    """What is found in the end: a scrape that a busy machine does not answer in time leaves nothing until the next."""
+    deadline = time.monotonic() + 120
+    while not (found := ask(address, expression)) and time.monotonic() < deadline:
+        time.sleep(0.2)  # between two questions
+    return found
+
+
 # What is empty while nothing is wrong.
 QUIET = re.compile(r"> 0$|ALERTS|\[24h\].*/|kind=\"(alarm|drift)\"")
 
@@ -180,17 +188,13 @@ def test_a_real_prometheus_answers_every_panel(path: Path, scraped: str) -> None
     for panel in board["panels"]:
         for target in panel.get("targets", ()):
             expression = re.sub(r"\$(\w+)", lambda name: values[name[1]], target["expr"])
-            found = ask(scraped, expression)
-            assert found or QUIET.search(expression), f"{panel['title']}: {expression} finds nothing"
+            assert QUIET.search(expression) or answered(scraped, expression), f"{panel['title']}: {expression}"
 
 
 def test_the_shipped_rules_see_the_faulted_joint(scraped: str) -> None:
-    deadline = time.monotonic() + 120
-    while not (found := ask(scraped, 'ALERTS{alertname="JointwatchJointFaulted", alertstate="firing"}')):
-        assert time.monotonic() < deadline, "the alert did not fire"
-        time.sleep(0.5)  # between two questions
+    found = answered(scraped, 'ALERTS{alertname="JointwatchJointFaulted", alertstate="firing"}')
     assert [(alert["metric"]["robot"], alert["metric"]["joint"]) for alert in found] == [("arm", "wrist_pitch")]
-    down = ask(scraped, 'ALERTS{alertname="JointwatchDriverDown"}')
+    down = answered(scraped, 'ALERTS{alertname="JointwatchDriverDown"}')
     assert [alert["metric"]["driver"] for alert in down] == ["can1"]
 
 

@@ -136,18 +136,14 @@ def test_mistakes_are_reported_with_their_line(environment: Path) -> None:
 
 
 def test_importing_the_catalogue_loads_no_driver_and_costs_little() -> None:
-    """A quarter of a second of processor time and 45 MB, where every driver loaded took 0.74 s and 169 MB."""
+    """Less than half of the processor time and of the memory that it takes with every driver loaded; it is a third."""
     program = (
-        "import time, sys; start = time.process_time(); import drivers; "
-        "peak = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')); "
-        "print(time.process_time() - start, int(peak) / 1024, "
-        "any(name.partition('.')[0] in ('can', 'cantools', 'numba', 'serial') for name in sys.modules))"
+        "import time, sys, drivers; from pkgutil import resolve_name; "
+        "cost = lambda: (time.process_time(), "
+        "int(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))); "
+        "light, loaded = cost(), [name for name in ('can', 'cantools', 'numba', 'serial') if name in sys.modules]; "
+        "from drivers.catalogue import OURS; list(map(resolve_name, OURS.values())); "
+        "print(*(2 * one <= other for one, other in zip(light, cost())), *loaded)"
     )
-    runs = [
-        subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for _ in range(3)
-    ]
-    seconds, megabytes, loaded = min(runs).split()
-    assert loaded == "False"
-    assert float(seconds) <= 0.3
-    assert float(megabytes) <= 70
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"], done.stdout

@@ -1,13 +1,14 @@
-"""Free ports: apart from those of connections, and never one for two processes."""
+"""Free ports and domains: apart from those of connections, and never one for two processes."""
 
 import multiprocessing
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hil_rig import ports
-from hil_rig.ports import free_port
+from hil_rig.ports import free_domain, free_port
 
 
 def test_a_port_is_none_that_the_kernel_gives_to_a_connection() -> None:
@@ -29,15 +30,17 @@ def test_a_port_in_use_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:
             free_port()
 
 
-def test_processes_are_given_different_ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a hundred ports that all want; each holds what it was given until it ends."""
+@pytest.mark.parametrize("free", [free_port, free_domain])
+def test_processes_are_given_different_ones(free: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred that all want; each holds what it was given until it ends."""
     monkeypatch.setattr(ports, "FIRST", 10_200)
     monkeypatch.setattr(ports, "LIMITS", Path("/nothing"))
     monkeypatch.setattr(ports, "USUAL_LIMIT", 10_300)
+    monkeypatch.setattr(ports, "DOMAINS", range(1000, 1100))  # not those that others need meanwhile
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
-    let_end, held = context.Event(), [free_port() for _ in range(20)]
-    child = context.Process(target=lambda: (theirs.send([free_port() for _ in range(20)]), let_end.wait(60)))
+    let_end, held = context.Event(), [free() for _ in range(20)]
+    child = context.Process(target=lambda: (theirs.send([free() for _ in range(20)]), let_end.wait(60)))
     child.start()
     try:
         found = ours.recv()
@@ -45,3 +48,10 @@ def test_processes_are_given_different_ports(monkeypatch: pytest.MonkeyPatch) ->
         let_end.set()
         child.join(60)
     assert not set(found) & set(held)
+
+
+def test_where_every_domain_is_in_use_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "DOMAINS", range(2000, 2002))
+    assert {free_domain(), free_domain()} == {2000, 2001}
+    with pytest.raises(OSError, match=r"^none of the DDS domains 2000 to 2001 was free$"):
+        free_domain()

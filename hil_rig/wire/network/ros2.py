@@ -1,6 +1,5 @@
 """A joint state publisher of ROS 2 over DDS, on this machine alone: one message a sample, with its stamp."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from hil_rig.messages import Message
 from hil_rig.plants.base import RigError
+from hil_rig.ports import free_domain
 from hil_rig.wire.network.joint_states import JointStateWire
 
 XML: Final = (
@@ -73,7 +73,7 @@ class Ros2Wire(JointStateWire):
 
     def __init__(self, link: Path | None, messages: Sequence[Message], rate: float) -> None:
         super().__init__(link, messages, rate)
-        self.domain = 1 + os.getpid() % 100
+        self.domain = free_domain()
         self._writer, self._state, self._header = publisher(self.domain, self.device)
 
     def listening(self) -> bool:

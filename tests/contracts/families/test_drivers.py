@@ -3,7 +3,6 @@
 SocketCAN wherever there is a vcan0: tests/end_to_end/guests/test_socketcan_uml.py runs this file in a guest with one.
 """
 
-import itertools
 import math
 import os
 import socket
@@ -19,6 +18,7 @@ import pytest
 from drivers.catalogue import OURS
 from drivers.serial.packets import encode
 from drivers.testing import DriverRules, DriverWire
+from hil_rig.ports import free_domain
 from hil_rig.wire.network.ros2 import publisher
 from hil_rig.wire.network.ros2_zenoh import ZenohPublisher, joint_state
 from hil_rig.wire.network.rtde import RtdeController, message
@@ -232,10 +232,9 @@ class JointStates(DriverWire):
     """A publisher of ROS 2 joint states on loopback; it waits for the reader before its first message."""
 
     position, torque = "elbow.position", "elbow.effort"
-    domains = itertools.count(1 + os.getpid() % 90)
 
     def __init__(self) -> None:
-        self.domain = next(self.domains) % 100
+        self.domain = free_domain()
         self.writer, self.state, self.head = publisher(self.domain, "/joint_states")
         self.settings = {
             "kind": "ros2",

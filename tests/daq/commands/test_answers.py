@@ -21,7 +21,7 @@ import zmq
 from daq.__main__ import main
 from daq.commands.doctor.bus import GuessedField, Talk
 from daq.commands.doctor.proposal import bus_proposal
-from daq.commands.progress import FIRST, Progress, bytes_of
+from daq.commands.progress import Progress, bytes_of
 from daq.config.load import load
 from drivers.files.bytes_read import note, observed
 from drivers.files.can_log import LogFile
@@ -29,6 +29,7 @@ from drivers.files.player import FileSettings
 from estimators.numerics.named_arrays import named_columns
 from estimators.numerics.tables import bytes_read as bytes_of_tables
 from tests.support.processes.commands import log_handlers_restored
+from tests.support.processes.waiting import wait_until
 from tests.support.tables.table_files import bag, truth
 
 DBC = """VERSION ""
@@ -324,7 +325,7 @@ def test_progress_is_silent_at_first_and_then_says_how_far_how_fast_and_how_long
         progress.stage("reading", 4e6, "B")
         note(1_000_000)
         assert stream.getvalue() == ""
-        time.sleep(FIRST + 0.5)
+        wait_until(stream.getvalue)
     (line,) = stream.getvalue().splitlines()
     assert re.fullmatch(r"report: reading, 25 %, 0\.\d+ MB/s, about \d+ s left", line), line
     note(1)  # the listener has gone
@@ -531,11 +532,11 @@ def test_a_stage_that_begins_late_is_told_soon(monkeypatch: pytest.MonkeyPatch) 
         progress._since = progress._begin = time.monotonic() - 40.0  # lines come each half minute
         progress.stage("drawing")
         progress._since -= 40.0
-        time.sleep(0.8)
+        wait_until(lambda: "drawing" in stream.getvalue())
+        time.sleep(0.8)  # four turns of its thread
         assert stream.getvalue().count("drawing") == 1
         progress.stage("printing")
-        time.sleep(0.8)
-    assert stream.getvalue().count("printing") >= 2
+        wait_until(lambda: stream.getvalue().count("printing") >= 2)
 
 
 @pytest.mark.parametrize("cell", ["0.25", ""], ids=["numbers alone", "a cell that is empty"])

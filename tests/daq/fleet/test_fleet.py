@@ -1,5 +1,6 @@
 """A fleet: the same to the bit in one process and on workers, of which one is killed in the middle; the command."""
 
+import contextlib
 import json
 import os
 import signal
@@ -29,7 +30,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def listeners(pids: list[int]) -> set[str]:
     """Sockets of these processes that anybody of this machine can connect to."""
-    open_files = {str(one.readlink()) for pid in pids for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()}
+    open_files = set()
+    for one in (one for pid in pids for one in Path(f"/proc/{pid}/fd").iterdir()):
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            open_files.add(str(one.readlink()))
     found = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:

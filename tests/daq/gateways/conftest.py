@@ -13,6 +13,7 @@ import pytest
 from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 from tests.support.processes.programs import Program
+from tests.support.processes.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 PARAMETERS = {
@@ -71,9 +72,15 @@ def sum_of(page: str, name: str, gateway: str = "") -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if re.match(named, line))
 
 
-def publish_and_receive(scene: Scene, count: int, rate: float) -> list[float]:
+def publish_and_receive(
+    scene: Scene, count: int, rate: float, behind: Callable[[], bool] = lambda: False
+) -> list[float]:
     """Publish as a core does; how long each estimate took to a subscriber of the stream, s. Fails where one is
-    missing."""
+    missing.
+
+    behind: whether a client that is to miss nothing has so much to take that the next has to wait, since a machine that
+    stands still would fill its queue.
+    """
     taken: list[float] = []
     with Subscriber(scene.outlet.endpoint, ("estimate/",), timeout=60) as updates:
         next(updates)  # the last value: the subscription has arrived
@@ -90,6 +97,7 @@ def publish_and_receive(scene: Scene, count: int, rate: float) -> list[float]:
         for number in range(count):
             scene.core.estimate("elbow")
             time.sleep(max(0.0, begin + number / rate - time.monotonic()))
+            wait_until(lambda: not behind(), look=0.002)
         scene.core.estimate("elbow", scene.last)
         reader.join(60)
         assert not updates.gaps

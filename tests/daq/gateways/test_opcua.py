@@ -31,8 +31,17 @@ URN = "urn:jointwatch"
 HELD = Reason("values_held", None, {"percent": 27.0}, {"signal": "servos.elbow"})
 
 
-async def read(endpoint: str, instant: float) -> None:
-    async with Client(endpoint) as client:
+async def telling(scene: Any, *told: tuple[str, Any, float]) -> None:
+    """Say these estimates of joints, about these instants, again and again: one that falls silent is not good."""
+    while True:
+        for joint, estimate, about in told:
+            scene.core.estimate(joint, estimate, timestamp=about)
+        await asyncio.sleep(0.2)
+
+
+async def read(endpoint: str, instant: float, telling: Any) -> None:
+    task = asyncio.create_task(telling)
+    async with Client(endpoint, timeout=60) as client:
         index = await client.get_namespace_index(URN)
 
         async def node(*path: str) -> Any:
@@ -70,6 +79,7 @@ async def read(endpoint: str, instant: float) -> None:
             assert refused.value.code in (ua.StatusCodes.BadUserAccessDenied, ua.StatusCodes.BadNotWritable)
         with pytest.raises(ua.UaStatusCodeError):
             await client.nodes.objects.add_object(index, "mine")
+    task.cancel()
 
 
 def test_nodes_have_values_units_status_and_times_and_cannot_be_written(
@@ -79,10 +89,10 @@ def test_nodes_have_values_units_status_and_times_and_cannot_be_written(
     instant = time.time() - 1
     scene.introduce(instant)
     scene.start("opc", 'kind = "opcua"', f'endpoint = "{endpoint}"', "rate = 20")
-    scene.core.estimate("base", make_estimate(phase=Phase.FAULTED))
     states = ParameterState(Knowledge.KNOWN), ParameterState(Knowledge.NOT_IDENTIFIABLE, ("inertia",))
-    scene.core.estimate("elbow", make_estimate(inertia=0.375)._replace(states=states), timestamp=instant)
-    asyncio.run(read(endpoint, instant))
+    elbow, base = make_estimate(inertia=0.375)._replace(states=states), make_estimate(phase=Phase.FAULTED)
+    told = telling(scene, ("base", base, time.time()), ("elbow", elbow, instant))
+    asyncio.run(read(endpoint, instant, told))
     wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "opc") > 0)
 
 
@@ -90,7 +100,7 @@ async def read_silent(endpoint: str, scene: Any, make_estimate: Any, wait: Any) 
     """A joint that falls silent, comes back, is faulted for another reason, and of which then no estimate comes."""
     good = time.time() - 100
     silent = make_estimate(phase=Phase.FAULTED, reasons=(Reason("no_data", None, {"seconds": 1.0}),), inertia=0.375)
-    async with Client(endpoint) as client:
+    async with Client(endpoint, timeout=60) as client:
         index = await client.get_namespace_index(URN)
 
         async def told(name: str) -> Any:
@@ -104,8 +114,15 @@ async def read_silent(endpoint: str, scene: Any, make_estimate: Any, wait: Any) 
                 await asyncio.sleep(0.05)
             return value
 
+        spoken: list[asyncio.Task[None]] = []
+
         def tell(estimate: Any, about: float) -> None:
-            scene.core.estimate("elbow", estimate, timestamp=about)
+            silence()
+            spoken.append(asyncio.create_task(telling(scene, ("elbow", estimate, about))))
+
+        def silence() -> None:
+            while spoken:
+                spoken.pop().cancel()
 
         known = make_estimate(inertia=0.375)._replace(states=(ParameterState(Knowledge.KNOWN),) * 2)
         tell(known, good)
@@ -126,6 +143,7 @@ async def read_silent(endpoint: str, scene: Any, make_estimate: Any, wait: Any) 
         assert abs(value.SourceTimestamp.timestamp() - good - 5) < 1e-3
         tell(known, good + 9)
         await until("inertia", ua.StatusCodes.Good)
+        silence()
         for name in ("inertia", "health"):  # no estimate comes any more: nothing is known
             value = await until(name, ua.StatusCodes.BadNoCommunication)
             assert abs(value.SourceTimestamp.timestamp() - good - 9) < 1e-3
@@ -146,7 +164,7 @@ async def read_locked(endpoint: str, folder: Path) -> None:
     with pytest.raises((ua.UaError, ConnectionError, TimeoutError)):
         async with Client(endpoint, timeout=5):
             pass
-    client = Client(endpoint)
+    client = Client(endpoint, timeout=60)
     client.application_uri = "urn:jointwatch:client"
     policy = "Basic256Sha256,SignAndEncrypt"
     await client.set_security_string(f"{policy},{folder}/client.der,{folder}/client.pem")

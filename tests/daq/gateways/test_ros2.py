@@ -1,6 +1,5 @@
 """Diagnostics for ROS 2, read in the same DDS domain: bytes from a reader of its own, decoded by rosbags."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -23,8 +22,10 @@ from cyclonedds.util import duration
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from estimators.base import Phase
+from hil_rig.ports import free_domain
 from tests.support.processes.latencies import all_are_late
 
+STALE = 3  # level of diagnostic_msgs/DiagnosticStatus
 STORE = get_typestore(Stores.ROS2_HUMBLE)
 STORE.register(get_types_from_msg("string[] interface_names\nfloat64[] values", "control_msgs/msg/InterfaceValue"))
 DYNAMIC = "std_msgs/Header header\nstring[] joint_names\ncontrol_msgs/InterfaceValue[] interface_values"
@@ -114,7 +115,7 @@ def newest(one: Any, kind: str, wait: Any) -> Any:
 
 
 def test_each_joint_is_a_status_and_has_its_numbers(scene: Any, wait: Any, make_estimate: Any, metric: Any) -> None:
-    number = 120 + os.getpid() % 90
+    number = free_domain()
     domain = Domain(number, XML)
     participant = DomainParticipant(number)
     diagnostics = reader(participant, "rt/diagnostics", Diagnostics)
@@ -129,9 +130,13 @@ def test_each_joint_is_a_status_and_has_its_numbers(scene: Any, wait: Any, make_
     found: dict[str, Any] = {}
 
     def both() -> bool:
+        scene.core.estimate("elbow", make_estimate(inertia=0.25))  # one that has been silent for five seconds is stale
+        scene.core.estimate("base", make_estimate(phase=Phase.FAULTED))
         told = newest(diagnostics, "diagnostic_msgs/DiagnosticArray", wait)
+        found.clear()
         found.update({one.name: one for one in told.status})
-        return {"jointwatch: elbow", "jointwatch: base"} <= found.keys()
+        stale = [one for one in told.status if one.level == STALE]
+        return {"jointwatch: elbow", "jointwatch: base"} <= found.keys() and not stale
 
     wait(both)
     elbow, base = found["jointwatch: elbow"], found["jointwatch: base"]
@@ -149,7 +154,7 @@ def test_each_joint_is_a_status_and_has_its_numbers(scene: Any, wait: Any, make_
     }  # fmt: skip
     wait(lambda: metric(scene.outlet.page, "gateway_clients", "ros") == 2)
     silent = time.monotonic() + 60
-    while newest(diagnostics, "diagnostic_msgs/DiagnosticArray", wait).status[0].level != 3:
+    while newest(diagnostics, "diagnostic_msgs/DiagnosticArray", wait).status[0].level != STALE:
         assert time.monotonic() < silent, "five seconds without an estimate"
     assert domain is not None
 
@@ -177,7 +182,7 @@ def test_a_reader_that_stops_moves_nothing(
 ) -> None:
     """It is reliable and would keep everything; another reader beside it gets the newest numbers all the same."""
     scene.last = make_estimate(inertia=9.0)
-    number = 20 + os.getpid() % 90
+    number = free_domain()
     domain = Domain(number, XML)
     numbers = reader(DomainParticipant(number), "rt/health", Joints)
     scene.introduce(time.time())

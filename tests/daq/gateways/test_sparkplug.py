@@ -1,5 +1,6 @@
 """An edge node of Sparkplug B at a real broker, read by a host that decodes with Tahu's own protobuf classes."""
 
+import itertools
 import shutil
 import signal
 import socket
@@ -119,17 +120,23 @@ def test_births_data_rebirth_and_death(scene: Any, broker: Broker, host: Host, w
     assert values(node) == {"bdSeq": 0, "Node Control/Rebirth": False}
     found = values(birth)
     assert (found["parameters/inertia"], found["deviations/inertia"], found["health"]) == (0.5, 0.002, "valid")
-    inertia = next(one for one in birth.metrics if one.name == "parameters/inertia")
-    assert inertia.datatype == tahu.DataType.Double
-    assert dict(zip(inertia.properties.keys, (one.string_value for one in inertia.properties.values), strict=True)) == {
+    told = next(one for one in birth.metrics if one.name == "parameters/inertia")
+    assert told.datatype == tahu.DataType.Double
+    assert dict(zip(told.properties.keys, (one.string_value for one in told.properties.values), strict=True)) == {
         "engUnit": "kg·m²"
     }
     aliases = {one.alias: one.name for one in birth.metrics}
     assert len(aliases) == len(birth.metrics)
-    for number in range(300):  # more than seq has numbers: it goes round
-        scene.core.estimate("elbow", make_estimate(inertia=0.6 + number / 1e4))
-        time.sleep(1e-3 if number < 290 else 0.06)  # the last ones one by one, as the gateway's rate allows
-    wait(lambda: len(host.of("DDATA")) >= 5)
+    inertia = itertools.count(6000)
+    for _ in range(290):
+        scene.core.estimate("elbow", make_estimate(inertia=next(inertia) / 1e4))
+        time.sleep(1e-3)
+
+    def published() -> bool:  # one by one, as the gateway's rate allows: what comes together is one message
+        scene.core.estimate("elbow", make_estimate(inertia=next(inertia) / 1e4))
+        return len(host.of("DDATA")) >= 5
+
+    wait(published, pause=0.06)
     last = host.of("DDATA")[-1].metrics
     assert {aliases[one.alias] for one in last} == {"parameters/inertia"}, "on change only"
     assert not any(one.name for one in last)

@@ -1,5 +1,6 @@
 """Kernels are compiled ahead of need: each once, with a line about each, and no longer than is wanted."""
 
+import contextlib
 import json
 import os
 import signal
@@ -152,14 +153,18 @@ def test_all_that_a_configuration_loads_is_compiled_ahead(tmp_path: Path) -> Non
 
 def compilers(pid: int) -> list[int]:
     """The compiling processes that this one has started, each followed by its own."""
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    named = [child for child in map(int, text.split()) if "compile" in Path(f"/proc/{child}/comm").read_text()]
-    return [one for child in named for one in (child, *compilers(child))]
+    found: list[int] = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found += (child, *compilers(child)) if "compile" in Path(f"/proc/{child}/comm").read_text() else ()
+    return found
 
 
 def gone(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or ") Z " in stat.read_text()
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    return True
 
 
 @pytest.mark.parametrize(

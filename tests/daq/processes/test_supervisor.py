@@ -19,7 +19,7 @@ import pytest
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 from hil_rig.ports import free_port
-from tests.support.processes.waiting import wait_until
+from tests.support.processes.waiting import starved, wait_until
 
 RUN = [sys.executable, "-m", "daq", "run"]
 
@@ -133,20 +133,26 @@ def live(forked_programs: None) -> Live:  # type: ignore[misc]
 
 
 def test_a_killed_driver_is_back_within_a_second_and_its_gap_is_counted(live: Live) -> None:
-    """A machine with other work may take the processor away for longer: then it is killed once more."""
+    """Less what all who have a part in it wait for a processor, on a machine with other work. Where one stands still
+    without that, it is killed once more."""
     processes, took = running(live), list[float]()
+    assert live.service is not None
+    others = [os.getpid(), live.service.pid, live.rig_pid, processes["core"], processes["outlet"]]
     with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         updates = iter(subscriber)
         while not took or (took[-1] >= 1.0 and len(took) < 4):
             for _ in range(20):
                 next(updates)
-            os.kill(running(live)["wire"], signal.SIGKILL)
+            wire = running(live)["wire"]
+            before = starved(others)
+            os.kill(wire, signal.SIGKILL)
             killed = time.time()
             for _, update in updates:
                 if update["arrival"] > killed + 0.05 and update["health"]["status"] != "faulted":
                     break
                 assert time.time() - killed < 60
-            took.append(update["arrival"] - killed)
+            waited = starved([*others, running(live)["wire"]]) - before
+            took.append(update["arrival"] - killed - waited)
         assert took[-1] < 1.0, took
     after = running(live)
     assert {name for name in processes if processes[name] != after[name]} == {"wire"}, "the others must never notice"
@@ -177,7 +183,10 @@ def test_a_killed_core_or_outlet_is_restarted_alone(live: Live, name: str) -> No
 def test_a_core_that_dies_after_somebody_has_emptied_tmp_is_back_all_the_same(live: Live) -> None:
     """Its sockets' folder is gone: whoever lives goes on, and all meet in another folder once one has to start anew."""
     assert live.service is not None
-    links = (path.readlink() for path in Path(f"/proc/{live.service.pid}/fd").iterdir())
+    links = set[Path]()
+    for one in Path(f"/proc/{live.service.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            links.add(one.readlink())
     [folder] = {path.parent for path in links if path.name == "running"}
     shutil.rmtree(folder)
     before = running(live)

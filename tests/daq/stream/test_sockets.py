@@ -19,7 +19,7 @@ ANY = "tcp://127.0.0.1:0"
 def reach(core: Any, subscriber: Subscriber) -> None:
     """Publish until the subscriber hears this core: subscriptions take a moment to arrive."""
     patience, subscriber._timeout = subscriber._timeout, 0.05  # what comes may be a repetition, which is no message
-    for _ in range(200):
+    for _ in range(1200):
         core.estimate()
         try:
             while next(subscriber)[1]["boot"] != core.boot:

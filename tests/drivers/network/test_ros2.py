@@ -19,6 +19,7 @@ from drivers.base import LinkError, Wanted
 from drivers.layout.joint_state import DYNAMIC, JOINT_STATE, form_of, stamp
 from drivers.network.ros2 import Ros2Settings
 from drivers.testing import collect
+from hil_rig.ports import free_domain
 from hil_rig.wire.network.ros2 import publisher
 
 JOINTS = [f"joint_{number}" for number in range(1, 8)]
@@ -28,10 +29,6 @@ TOPIC = "/joint_states"
 def settings(domain: int, **more: Any) -> Ros2Settings:
     given = {"kind": "ros2", "domain": domain, "interface": "lo", "peers": ["127.0.0.1"], "joints": JOINTS}
     return Ros2Settings.model_validate(given | more)
-
-
-def domain(of: int) -> int:
-    return 110 + (os.getpid() + of) % 100
 
 
 def matched(writer: Any) -> None:
@@ -44,7 +41,7 @@ def matched(writer: Any) -> None:
 
 def test_every_value_is_the_one_that_was_sent_bit_by_bit_and_none_is_lost() -> None:
     """Seven joints at 1 kHz for two seconds, each number any double, from a writer with the rig's own types."""
-    count, where = 2000, domain(0)
+    count, where = 2000, free_domain()
     bits = np.random.default_rng(3).integers(0, 1 << 64, (count, 21), np.uint64).view(np.float64)
     values = np.where(np.isfinite(bits), bits, 1 / 3)
     wanted = [Wanted(3 * j + k, f"{name}.{f}") for j, name in enumerate(JOINTS)
@@ -91,7 +88,7 @@ def test_a_reader_that_gets_no_processor_for_three_seconds_loses_nothing() -> No
     room = int(Path("/proc/sys/net/core/rmem_max").read_text())
     if room < 4 << 20:
         pytest.skip(f"needs net.core.rmem_max of 4 MiB, found {room}")
-    where, count = domain(7), 3000
+    where, count = free_domain(), 3000
     writer, state, head = publisher(where, TOPIC)
     values = [[0.1] * len(JOINTS)] * 3
     words = [sys.executable, "-c", READER, str(where), str(count)]
@@ -110,7 +107,7 @@ def test_a_reader_that_gets_no_processor_for_three_seconds_loses_nothing() -> No
 
 
 def test_another_device_on_the_topic_missing_efforts_and_rubbish_are_counted() -> None:
-    where = domain(1)
+    where = free_domain()
     writer, state, head = publisher(where, TOPIC)
     with settings(where).open([Wanted(0, "joint_2.position"), Wanted(1, "joint_2.effort")]) as driver:
         matched(writer)
@@ -128,13 +125,13 @@ def test_another_device_on_the_topic_missing_efforts_and_rubbish_are_counted() -
 
 
 def test_a_wrong_interface_is_said() -> None:
-    driver = settings(domain(2), interface="nosuch0", peers=[]).open([])
+    driver = settings(free_domain(), interface="nosuch0", peers=[]).open([])
     with pytest.raises(LinkError, match="is `interface` one of `ip -br link`"):
         driver.__enter__()
 
 
 def test_doctor_proposes_the_joints_that_are_there(tmp_path: Path) -> None:
-    where = domain(3)
+    where = free_domain()
     writer, state, head = publisher(where, TOPIC)
     from tests.support.processes.answering import Answering
 

@@ -73,7 +73,11 @@ class Robot:
         self.more = more
         self.router = session("router", "listen", self.endpoint, more)
         self.client = session("client", "connect", self.endpoint, login)
-        self.publisher = self.client.declare_publisher(KEY)
+        self.publish(zenoh.CongestionControl.BLOCK)
+
+    def publish(self, congestion: zenoh.CongestionControl) -> None:
+        """Waiting for a router that is busy, or as rmw_zenoh does: dropping what that does not take at once."""
+        self.publisher = self.client.declare_publisher(KEY, congestion_control=congestion)
 
     def settings(self, **more: Any) -> ZenohSettings:
         given = {"kind": "zenoh", "router": self.endpoint, "domain": 3, "topic": "/arm/joint_states", "joints": JOINTS}
@@ -163,6 +167,7 @@ with settings.open([Wanted(0, "joint_1.stamp")]) as driver:
 def test_a_reader_that_gets_no_processor_for_three_seconds_loses_nothing_unseen(robot: Robot) -> None:
     """Stopped while three thousand messages of seven joints come: they wait in sockets and in the router, which drops
     some where it gets no processor itself."""
+    robot.publish(zenoh.CongestionControl.DROP)  # it waits for no reader
     command = [sys.executable, "-c", READER, robot.settings().model_dump_json()]
     values = [[0.1] * len(JOINTS)] * 3
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as reader:

@@ -14,6 +14,7 @@ import pytest
 
 from daq.config.load import load
 from daq.config.routes import wanted
+from drivers.base import LinkError
 from hil_rig.messages import Message, MessageField, frames
 from hil_rig.plants.base import RigError
 from hil_rig.wire.can import SlcanWire
@@ -139,9 +140,12 @@ def run(
         quiet = 0
         deadline = time.monotonic() + 60
         while quiet < 10 and time.monotonic() < deadline:  # 1 s without anything: it has played to its end
-            batch = driver.read(0.1)
-            quiet = 0 if len(batch) or not values else quiet + 1
+            try:
+                batch = driver.read(0.1)
+            except LinkError:  # two seconds later it has gone
+                break
             values.append(batch["value"])
+            quiet = 0 if len(batch) or not any(map(len, values)) else quiet + 1  # it may begin late
         counts = dict(driver.counters())
         rig.send_signal(signal.SIGTERM)
         farewell = json.loads(rig.stdout.readline())

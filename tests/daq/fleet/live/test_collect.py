@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from daq.fleet.live.standing import Reader
 from tests.support.processes.summaries import SendingService, locked, summary
 from tests.support.processes.waiting import wait_until
 
+ESTABLISHED = "01"  # of a connection in /proc/net/tcp
 TOTALS = """
     SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer
     WHERE quantity = 'coulomb' GROUP BY robot"""
@@ -42,6 +44,12 @@ class Senders:
             for name, service in self._services.items():
                 service.send(summary(self.called.get(name, name), self.sent, time.time() + self.off))
             self.sent += 1
+
+    def reached(self) -> bool:
+        """Whether somebody has a connection to each."""
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        ports = {int(words[1].rpartition(":")[2], 16) for words in lines if words[3] == ESTABLISHED}
+        return all(int(one.endpoint.rpartition(":")[2]) in ports for one in self._services.values())
 
     def wait(self, seconds: float) -> None:
         """Until as much was sent as in that time, however long a machine stands still in it."""
@@ -77,18 +85,20 @@ away = {{ endpoint = "tcp://127.0.0.1:9" }}
     found.close()
 
 
+def collecting(senders: Senders, start_program: Callable[..., Any], lake: Path, seconds: float) -> Any:
+    """A collector, for so long after it has reached the services."""
+    program = start_program("daq", "fleet", "collect", lake)
+    while "collecting 3 robots" not in (line := program.stderr.readline()):
+        assert line, "it has ended"
+    wait_until(senders.reached)
+    senders.wait(seconds)
+    return program
+
+
 def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     senders: Senders, tmp_path: Path, start_program: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lake = tmp_path / "lake"
-
-    def run(seconds: float) -> Any:
-        program = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
-        while "collecting 3 robots" not in (line := program.stderr.readline()):
-            assert line, "it has ended"
-        senders.wait(seconds)
-        return program
-
+    lake, run = tmp_path / "lake", partial(collecting, senders, start_program, tmp_path / "lake.toml")
     first = run(3.0)
     first.send_signal(signal.SIGINT)
     said, log = first.communicate()
@@ -128,11 +138,8 @@ def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said
     senders: Senders, tmp_path: Path, start_program: Callable[..., Any]
 ) -> None:
     senders.off, senders.called = 3_600.0, {"arm2": "arm7"}
-    program = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
-    while "collecting 3 robots" not in (line := program.stderr.readline()):
-        assert line, "it has ended"
     begun = time.time()
-    senders.wait(3.0)
+    program = collecting(senders, start_program, tmp_path / "lake.toml", 3.0)
     program.send_signal(signal.SIGINT)
     _, log = program.communicate()
     assert program.returncode == 0, log

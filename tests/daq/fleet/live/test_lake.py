@@ -112,7 +112,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while True:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -124,7 +124,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"s3://fleet/lake?scheme=http&endpoint_override=127.0.0.1:{port}&region=us-east-1"
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(60)
 
 
 def test_an_object_store_holds_a_lake_as_a_folder_does(store: str, tmp_path: Path) -> None:

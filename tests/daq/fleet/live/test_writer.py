@@ -13,6 +13,7 @@ from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.writer import MOST, LakeWriter, Retention
 from tests.support.processes.summaries import batch, summary
+from tests.support.processes.waiting import wait_until
 
 T0 = 1_800_000_000 // 86_400 * 86_400.0  # Unix s, a midnight
 KEPT = Retention(2, 60)
@@ -115,16 +116,9 @@ def test_a_disk_that_fails_is_written_again_without_loss(
     with caplog.at_level(logging.INFO, "jointwatch"):
         for seq in range(3):
             writer.put(batch(summary("a", seq, T0 + seq)), T0 + seq)
-        for _ in range(200):
-            if writer.causes:
-                break
-            threading.Event().wait(0.05)
-        assert "write" in writer.causes
+        wait_until(lambda: "write" in writer.causes, look=0.02)
         (place / "raw").unlink()
-        for _ in range(200):
-            if not writer.waiting:
-                break
-            threading.Event().wait(0.05)
+        wait_until(lambda: not writer.waiting, look=0.02)
     writer.stop()
     assert "cannot write" in caplog.text
     assert "can write again" in caplog.text

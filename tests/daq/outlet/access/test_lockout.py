@@ -54,6 +54,10 @@ def last_words(outlet: Any) -> str:
     return said
 
 
+def opened(address: str, **more: Any) -> ClientConnection:
+    return connect(address, compression=None, max_size=None, open_timeout=60, **more)
+
+
 def drain(line: ClientConnection) -> None:
     while True:
         line.recv(timeout=60)
@@ -134,11 +138,11 @@ def test_wrong_tokens_of_one_address_are_not_looked_at_any_more_and_others_are(o
 def test_pages_of_one_address_give_way_to_those_of_another(outlet: Any) -> None:
     address = f"ws://{urlsplit(outlet.page).netloc}/live"
     with contextlib.ExitStack() as pages:
-        mine = [pages.enter_context(connect(address, compression=None, max_size=None)) for _ in range(64)]
+        mine = [pages.enter_context(opened(address)) for _ in range(64)]
         for one in mine:
             one.recv(timeout=60)
         other = pages.enter_context(dial(outlet.page, "127.0.0.2"))
-        with connect(address, sock=other, compression=None, max_size=None) as guest:
+        with opened(address, sock=other) as guest:
             assert guest.recv(timeout=60)
             with pytest.raises(ConnectionClosed, match=r"1013.*too many pages are open \(64\): close one"):
                 drain(mine[0])

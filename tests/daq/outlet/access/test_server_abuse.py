@@ -11,15 +11,15 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 
-def say(page: str, *parts: bytes) -> bytes:
-    """Send bytes as they are; all that comes back until the other side closes, or is silent for 3 s."""
+def say(page: str, *parts: bytes, patience: float = 3.0) -> bytes:
+    """Send bytes as they are; all that comes back until the other side closes, or is silent for so long (s)."""
     address = urlsplit(page)
     heard = b""
     with socket.create_connection((address.hostname, address.port), timeout=60) as raw:
         with contextlib.suppress(OSError):  # it may hang up in the middle
             for part in parts:
                 raw.sendall(part)
-        raw.settimeout(3)
+        raw.settimeout(patience)
         with contextlib.suppress(OSError):
             while part := raw.recv(65536):
                 heard += part
@@ -27,9 +27,8 @@ def say(page: str, *parts: bytes) -> bytes:
 
 
 def served(page: str) -> bool:
-    return say(page, b"GET /api/state HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").startswith(
-        b"HTTP/1.1 200 OK"
-    )
+    request = b"GET /api/state HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    return say(page, request, patience=60.0).startswith(b"HTTP/1.1 200 OK")
 
 
 def drain(line: ClientConnection) -> None:
@@ -65,13 +64,13 @@ def test_an_endless_header_is_cut_off(shared: Any) -> None:
 def test_a_body_nobody_asked_for_is_not_kept(shared: Any) -> None:
     head = b"POST /api/baseline HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer correct-horse\r\n"
     head += b"Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
-    answer = say(shared.page, head, *[b" " * 65536] * 16)
+    answer = say(shared.page, head, *[b" " * 65536] * 16, patience=60.0)
     assert answer.startswith(b"HTTP/1.1 413 "), answer[:200]
     assert served(shared.page)
 
 
 def test_a_page_that_talks_too_much_is_shut(shared: Any) -> None:
-    with connect(f"ws://{urlsplit(shared.page).netloc}/live", compression=None, max_size=None) as line:
+    with connect(f"ws://{urlsplit(shared.page).netloc}/live", compression=None, max_size=None, open_timeout=60) as line:
         line.recv(timeout=60)
         with contextlib.suppress(ConnectionClosed):  # it may hang up in the middle
             line.send(os.urandom(100_000))

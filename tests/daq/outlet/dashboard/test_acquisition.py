@@ -22,8 +22,7 @@ def test_acquisition_tells_rates_losses_and_causes(seven: str, view: Callable[..
     expect(delays[0]).to_contain_text("µs")
     expect(delays[1]).to_have_text("–")  # of a joint that no frame comes of
     rate = joints.nth(1).get_by_role("cell").nth(0)
-    expect(rate).not_to_have_text("–")
-    assert 100 < float((rate.text_content() or "").replace("\u202f", "")) < 300, "200 a second are published"
+    expect(rate).to_have_text(re.compile(r"^[12]\d\d$"))  # 200 a second are published, but where that stood still
     processes = page.get_by_role("table", name="Processes").get_by_role("row")
     expect(processes.nth(1).get_by_role("cell").nth(1)).to_have_text(re.compile(r"^\d+\.\d s of 10 s$"))
     expect(page.get_by_role("link", name="Acquisition")).to_have_attribute("aria-current", "page")
