@@ -271,8 +271,8 @@ def test_iron_that_saturates_is_in_the_deviations_before_it_is_named() -> None:
 
 def test_noise_of_the_rows_of_a_start_is_no_misfit_where_the_torque_hardly_changes() -> None:
     """The cube of such a torque is nearly a column of the model's; that of a measured one has the noise as well."""
-    outcome = run(replace(programs.scan(6), seconds=75.0))
-    assert outcome.trusted == outcome.looks > 50
+    outcome = run(replace(programs.scan(6), seconds=85.0))
+    assert outcome.trusted == outcome.looks > 100
     assert outcome.lying == 0
     assert not any(code in ("residual_not_noise", "torque_not_linear") for code, _ in outcome.reasons), outcome.reasons
 
