@@ -22,8 +22,10 @@ explains nothing more. The columns need only what a row says of its joint, so ev
 Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
 Each change is multiplied by the mean of the two rows that it is between: Σ Φ̇ₜ(xₜ + xₜ₋₁)/2 is the sum with the central
 difference. With xₜ alone an error of the position, which is in Φₜ and in Φ̇ₜ, would be half a row of lag.
-During a start y replaces the predicted torque: with a θ that is not known yet a column would differ from its later one,
-and those rows alone would tell it from the model's.
+During a start a row is predicted by θ with what that row itself has taught (learning.py): by a θ that is not known yet
+a column would be another one than later, and those rows alone would tell it from the model's. The measured torque is no
+better: it has the noise, which its column would then explain. The cube of a torque that hardly changes is nearly the
+model's, and 3y² times the noise is what is left of it.
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
 joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
@@ -102,7 +104,7 @@ class BlockSums(Layout, version=8):
     moment: Annotated[Vector, "1"]  # ns, of the last row
     theta: Annotated[Vector, "parameters"]  # by which a row's torque is predicted: that at the end of the last block
     level: Annotated[Vector, "outputs"]  # rms of y
-    starting: bool  # whether θ is not known yet: then y replaces the predicted torque
+    starting: bool  # whether θ is not known yet: then each row is predicted by what it has taught as well
     when: Annotated[Vector, "outputs"]  # ns, of the last row
     count: Annotated[Vector, "outputs"]  # rows of the block without a reversal
     turned_count: Annotated[Vector, "outputs"]  # with one
@@ -293,10 +295,8 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             sums.turned_noise[o] += motion[j, ROUNDING]
             continue
         level = sums.level[o]
-        if sums.starting:
-            torque = y[o] / weight
-            if not level > 0.0:
-                level = _level_so_far(y[o], products[o, last, last], sums.count[o])
+        if sums.starting and not level > 0.0:
+            level = _level_so_far(y[o], products[o, last, last], sums.count[o])
         _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, load, level)
         for i in range(2 * p, last):
             row[i] *= weight

@@ -183,6 +183,31 @@ def _prepare_rows(learning: Learning) -> None:
 
 
 @inline
+def _keep_rows(first: int, end: int, slow: float, learning: Learning) -> None:
+    """Add rows that were learnt to the sums of the fit, and keep them; slow: rad/s (m/s), see _weigh."""
+    rows, learnt, sums = learning.rows, learning.learnt, learning.sums
+    for i in range(len(sums.theta) if sums.starting else 0):
+        sums.theta[i] = learnt.state.theta[i]
+    for row in range(first, end):
+        if learning.has_motion:
+            widen_range(rows.speed[row, 0], rows.motion[row, 0, 0], learning.motion_range)
+            if learning.taught[row] and not learning.idle:
+                _note_weights(rows.motion[row], learning.formed.owners, learnt)
+                gather_row(
+                    rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.motion[row], slow, sums
+                )  # fmt: skip
+                keep(
+                    rows.time[row], rows.phi[row, 0], rows.speed[row, 0], rows.motion[row, 0], slow,
+                    learnt.reversal[0], learning.quantiser,
+                )  # fmt: skip
+        if learning.finite[row]:
+            append(
+                rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.samples[row], rows.motion[row],
+                learning.history,
+            )  # fmt: skip
+
+
+@inline
 def _learn(first: int, last: int, learning: Learning) -> int:
     """Learn the rows first … last − 1 up to a review; returns the number after the last one learnt."""
     rows, learnt, gate, loop = learning.rows, learning.learnt, learning.gate, learning.loop
@@ -191,31 +216,21 @@ def _learn(first: int, last: int, learning: Learning) -> int:
     reversal, slow, usual = learnt.reversal, max(gate.standstill, UNSEEN), True
     for output in range(len(reversal)):
         usual = usual and reversal[output] == 1.0
-    loop.taught, loop.every, loop.learns = 0, learning.review_each_block, not learning.idle
+    loop.taught, loop.every, loop.learns, loop.review = 0, learning.review_each_block, not learning.idle, False
     loop.due = ENDLESS if learning.review_each_block else learning.review_due
     least = gate.standstill if learning.only_faster else 0.0
     if not (usual or not learning.has_motion):
         phi, y = learning.weighed_phi[: last - first], learning.weighed_y[: last - first]
         _weigh(rows.phi[first:last], rows.y[first:last], speed, motion, reversal, slow, phi, y)
-    end = first + advance(learnt, gate, learning.judged, loop, phi, y, speed, least, taught, finite)
-    owners = learning.formed.owners
-    for row in range(first, end):
-        if learning.has_motion:
-            widen_range(rows.speed[row, 0], rows.motion[row, 0, 0], learning.motion_range)
-            if learning.taught[row] and not learning.idle:
-                _note_weights(rows.motion[row], owners, learnt)
-                gather_row(
-                    rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.motion[row], slow, learning.sums
-                )  # fmt: skip
-                keep(
-                    rows.time[row], rows.phi[row, 0], rows.speed[row, 0], rows.motion[row, 0], slow, reversal[0],
-                    learning.quantiser,
-                )  # fmt: skip
-        if learning.finite[row]:
-            append(
-                rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.samples[row], rows.motion[row],
-                learning.history,
-            )  # fmt: skip
+    done, count, starting = 0, last - first, learning.sums.starting
+    while done < count and not loop.review:
+        until = done + 1 if starting else count  # a row whose θ is not known is predicted by what it has taught
+        here = slice(done, until)
+        done += advance(
+            learnt, gate, learning.judged, loop, phi[here], y[here], speed[here], least, taught[here], finite[here]
+        )
+        _keep_rows(first + here.start, first + done, slow, learning)
+    end = first + done
     for output in range(len(loop.y)):
         weight = rows.motion[end - 1, learning.formed.owners[output], WEIGHT]
         loop.y[output] = rows.y[end - 1, output] / weight

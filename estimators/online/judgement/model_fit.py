@@ -223,6 +223,7 @@ class ModelFit:
         self._predict_by(learner)
         for first in range(0, len(rows.time) - self._block + 1, self._block):
             part = rows.part(slice(first, first + self._block))
+            self.state.sums.starting = False  # θ is that of all these rows
             self.absorb(part, learner.reversal)
             last = first + 2 * self._block > len(rows.time)
             self.close(learner, now, int(part.time[-1]), settled=last)

@@ -30,10 +30,12 @@ class Given:
         weight = self.motion[:, OWNERS, WEIGHT]
         self.phi, self.y = self.phi * weight[..., None], self.y * weight
 
-    def gathered(self, cuts: tuple[int, ...], remembers: bool = False, starting: bool = False) -> regressors.BlockSums:
+    def gathered(
+        self, cuts: tuple[int, ...], remembers: bool = False, starting: bool = False, level: Floats | float = LEVEL
+    ) -> regressors.BlockSums:
         """Products, those of rows with a reversal and after one, counts."""
         sums = regressors.BlockSums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
-        sums.theta[:], sums.level[:], sums.loads[:], sums.starting = THETA, LEVEL, (1.0, 0.0), starting
+        sums.theta[:], sums.level[:], sums.loads[:], sums.starting = THETA, level, (1.0, 0.0), starting
         for first, last in zip((0, *cuts), (*cuts, ROWS), strict=True):
             part = [one[first:last] for one in (self.time, self.phi, self.y, self.speed, self.motion)]
             regressors.gather(*part, SLOW, sums)
@@ -151,19 +153,18 @@ def test_the_products_are_those_of_the_columns() -> None:
         assert np.isclose(sums.turned_noise[output], noise[rest].sum())
 
 
-def test_during_a_start_what_is_measured_stands_for_what_is_predicted() -> None:
-    """By a θ that is not known yet a column would differ from itself later, which no model's column explains."""
+def test_during_a_start_the_torque_is_the_predicted_one_and_widths_follow_the_rows_so_far() -> None:
+    """Of the measured one, whose noise is in what is to be explained, a column would explain that."""
     given, cube = Given(), 2 * P - 1 + regressors.CAUSES.index(regressors.SATURATION)
-    known, starting = given.gathered(()), given.gathered((), starting=True)
+    known, starting = given.gathered(()), given.gathered((), starting=True, level=0.0)
     for output in range(3):
         *_, kept = given.written_out(output)
         weight = given.motion[kept, OWNERS[output], WEIGHT]
-        y = given.y[kept, output]
-        assert starting.products[output, -1, cube] == pytest.approx(np.sum(y * weight * (y / weight) ** 3))
-        assert starting.products[output, -1, cube] != pytest.approx(known.products[output, -1, cube])
-        wide = cube - 1
-        near = np.clip(y / weight / (0.1 * LEVEL[output]), -1.0, 1.0)
-        assert starting.products[output, -1, wide] == pytest.approx(np.sum(y * weight * near))
+        y, torque = given.y[kept, output], given.phi[kept, output] @ THETA / weight
+        assert starting.products[output, -1, cube] == pytest.approx(known.products[output, -1, cube])
+        so_far = np.sqrt(np.cumsum(y**2) / np.arange(1, len(y) + 1))
+        near = np.clip(torque / (0.1 * so_far), -1.0, 1.0)
+        assert starting.products[output, -1, cube - 1] == pytest.approx(np.sum(y * weight * near))
 
 
 def test_how_rows_are_cut_does_not_matter() -> None:
