@@ -113,13 +113,12 @@ class GradualFriction:
         if time >= max(self._until, self._resumes):
             self._before, self._number, self._since = friction, 0, time
         self._until = until
-        examined = self._findings.examined
-        if examined is None or examined.cause != "contact":
+        joints = tuple(self._names[j] for j in verdict.fitted.cause.joints)
+        if not self._findings.unexplained(time, joints):
             return ""
         if self._number:
             self._findings.drop()
             return ""
-        joints = tuple(self._names[j] for j in verdict.fitted.cause.joints)
         self._number = self._findings.decide(time, "friction", joints, verdict.text, True)
         return verdict.text
 

@@ -241,10 +241,14 @@ class ResidualAttribution:
     def end_mark(self) -> None:
         """Note that the residual is within its threshold again, and no cause was found that stays.
 
-        Where nothing explains what was, it would hide what stays, so the long window begins behind its last look.
+        What was and has no cause would hide what stays, so the long window begins behind its last look; with a shorter
+        window where that has a cause.
         """
-        certain = self.standing is not None and self.standing.certain
+        standing = self.standing
+        certain = standing is not None and standing.certain
         self._ended = not certain and not self.explanation.holding
+        if standing is not None and certain and not self.explanation.holding:
+            self.looks.only(standing.window.looks)
 
     def known(self, bare: bool = False) -> RobotKnowledge:
         """What causes are judged by now; bare: as if nothing held beside the model."""

@@ -9,6 +9,10 @@ KEPT: Final = 20
 AGAIN: Final = 3_000_000_000
 
 
+#: names of causes by which something is examined: a contact, or a slip that was seen and may show itself
+FIRST: Final = ("contact", "encoder_slip")
+
+
 class RobotFinding(NamedTuple):
     """One thing that has happened."""
 
@@ -45,7 +49,7 @@ class Findings:
         """Something is beyond a threshold: a new finding, or more joints of the one that is examined; True: new."""
         before = self.examined
         if before is not None:
-            more = tuple(dict.fromkeys((*before.joints, *joints)))
+            more = tuple(dict.fromkeys((*before.joints, *joints))) if before.cause == "contact" else before.joints
             self._every[before.number] = before._replace(updated=time, joints=more)
             return False
         ended = self._just_ended(time, joints)
@@ -78,14 +82,22 @@ class Findings:
 
         since: ns, when that began; None: now; gradual: see RobotFinding.
         """
-        ended = self._just_ended(time, joints) if since is None else 0  # within that time its cause may yet be known
+        ended = self._just_ended(time, joints, cause) if since is None else 0  # its cause may yet be known
         number = self._examined or ended or self._new(time if since is None else since, cause, joints, text)
         self._examined = 0
+        self._last = 0 if number == self._last else self._last
         found = self._every[number]
         self._every[number] = found._replace(
             updated=time, cause=cause, joints=joints, text=text, others=(), over=over, gradual=gradual
         )
         return number
+
+    def unexplained(self, time: int, joints: tuple[str, ...]) -> bool:
+        """Whether a contact of these joints is examined, or has just ended without a cause: that it is examined now."""
+        if self.examined is None:
+            self._examined = self._just_ended(time, joints)
+        examined = self.examined
+        return examined is not None and examined.cause == "contact"
 
     def note(self, time: int, cause: str, text: str) -> int:
         """A finding of its own, whatever is examined; returns its number."""
@@ -116,10 +128,15 @@ class Findings:
         if number in self._every:
             self._every[number] = self._every[number]._replace(updated=time, over=True)
 
-    def _just_ended(self, time: int, joints: tuple[str, ...]) -> int:
-        """Number of the last examined where it is over, no cause was found, and it is of these joints (none: any)."""
+    def _just_ended(self, time: int, joints: tuple[str, ...], cause: str = "") -> int:
+        """Number of the last examined where it is over, no cause was found, and it is of these joints (none: any).
+
+        cause: that was found now; where it was seen when that began, there was nothing else since.
+        """
         last = self._every.get(self._last)
-        if last is None or last.cause != "contact" or not last.over or time - last.updated >= AGAIN:
+        if last is None or last.cause not in FIRST or not last.over:
+            return 0
+        if time - last.updated >= AGAIN and (last.cause, last.joints) != (cause, joints):
             return 0
         return last.number if not joints or set(joints) & set(last.joints) else 0
 

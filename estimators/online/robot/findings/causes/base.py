@@ -108,6 +108,7 @@ class Cause:
     joints: tuple[int, ...]  # the joints that it names; none where it is of the whole robot
     looks: int  # looks in a row that must say the same before it is reported
     rarity: float = 0.0  # nats that its evidence is less by, because it happens so much less often than the others
+    any_size: bool = False  # whether it may be larger than its prior by any factor: each size is then as likely
 
     @property
     def forms(self) -> tuple["Cause", ...]:
