@@ -207,6 +207,7 @@ class RobotChangeHandling:
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()
+            block.disturbed = True  # its columns are of another η
             self._gradual.note_change(self.time + CHANGES_ON)
             self._watch.contact.explained()
             self._watch.unexplained.forget()

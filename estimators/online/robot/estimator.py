@@ -266,8 +266,9 @@ class RobotEstimator:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
             weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        leaves = None if self._start.active else self._leaves_law
+        leaves, theta = None if self._start.active else self._leaves_law, learner.bayesian.theta
         self._changes.follow(*watch.absorb(now, learner.variance, pulls, leaves), self._moves)
+        now.follow(learner.bayesian.theta - theta)
 
     def _leaves_law(self, joints: tuple[int, ...], looks: int) -> bool:
         """Whether a friction has left the shape of its law over the last looks; see FrictionRefits."""
