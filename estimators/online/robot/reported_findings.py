@@ -47,9 +47,12 @@ class ReportedFindings(Findings):
     def follow(self, time: int, attribution: ResidualAttribution) -> None:
         """Write into the records what has become of what is examined, and of what holds."""
         standing = attribution.standing
-        if standing is not None and standing.certain and standing.notable and not standing.decided:
-            others = tuple(one.cause.name for one in standing.rivals)
-            self.doubt(time, others, f"several causes fit: {', '.join(others)}")
+        if standing is not None and standing.certain and standing.notable:
+            others, best = tuple(one.cause.name for one in standing.rivals), standing.fitted[0]
+            if standing.decided:
+                self.settle(time, best.cause.name, best.cause.words(attribution.known(), best))
+            else:
+                self.doubt(time, others, f"several causes fit: {', '.join(others)}")
         if not self.beside_model:
             return
         known = attribution.known(bare=True)

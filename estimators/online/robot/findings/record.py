@@ -7,9 +7,7 @@ KEPT: Final = 20
 #: ns, argued: Time behind the end of a contact within which another one of its joints, or a cause that is found then,
 #: is the same: SOON of contact.py, within which what has happened is known.
 AGAIN: Final = 3_000_000_000
-
-
-#: names of causes by which something is examined: a contact, or a slip that was seen and may show itself
+# causes by which something is examined: a contact, or a slip that was seen as a jump
 FIRST: Final = ("contact", "encoder_slip")
 
 
@@ -67,6 +65,12 @@ class Findings:
             return False
         self._every[before.number] = before._replace(updated=time, others=others, text=text)
         return True
+
+    def settle(self, time: int, cause: str, text: str) -> None:
+        """What is examined is what it was taken for, and several causes do not fit any more."""
+        before = self.examined
+        if before is not None and before.others and before.cause == cause:
+            self._every[before.number] = before._replace(updated=time, others=(), text=text)
 
     def decide(
         self,

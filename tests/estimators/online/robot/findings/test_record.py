@@ -103,3 +103,17 @@ def test_a_slip_that_was_seen_is_the_one_that_gravity_shows_later(
     findings.close(end)
     assert findings.decide(end + 2 * AGAIN, cause, joints, "", over=False) == numbers[-1]
     assert [one.number for one in findings.every] == numbers
+
+
+@pytest.mark.parametrize(("cause", "others"), [("contact", ()), ("friction", ("contact", "friction"))])
+def test_several_causes_fit_no_longer_where_what_it_was_taken_for_is_the_best(
+    cause: str, others: tuple[str, ...]
+) -> None:
+    findings = Findings()
+    findings.settle(4, "contact", "nothing is examined")
+    findings.examine(5, "contact", ("elbow",), "3 N·m")
+    findings.doubt(6, ("contact", "friction"), "several causes fit")
+    findings.settle(7, cause, "elbow: a steady 3 N·m")
+    [one] = findings.every
+    assert (one.cause, one.others) == ("contact", others)
+    assert one.text == ("several causes fit" if others else "elbow: a steady 3 N·m")
