@@ -31,7 +31,6 @@ NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
     "torque constant": {
         "one cause": "of a joint whose torque is mostly friction, its torque constant and its friction explain as much",
     },
-    "push": {"one cause": "on a joint that moves one way meanwhile, a push and friction explain as much"},
     "payload from the start": {
         "right cause": "in the first seconds heavier links explain as much as a payload does, and may come first",
     },
