@@ -283,7 +283,6 @@ class RobotLearner:
         self.stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._resting])
         attribution = self._attribution
         attribution.discrepancy, attribution.covariance = self.discrepancy.spread, self.covariance
-        attribution.identified = self.discrepancy.identified
         attribution.theta, attribution.bodies = theta, self._model.standard(theta[: self._model.base])
 
 

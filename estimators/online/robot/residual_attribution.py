@@ -107,8 +107,6 @@ class ResidualAttribution:
         """(n,) deviation of what friction has beyond its law, N·m (N)."""
         self.covariance = np.zeros((q, q))
         """(q, q) of θ and the lags: what is not known of it is no change."""
-        self.identified = np.zeros((q, q))
-        """(q, q) C of FrictionDiscrepancy: what θ may be off by beyond that."""
         self.theta, self.bodies = np.zeros(q), np.zeros((n, PARAMETERS))
         """(q,) θ and the lags by which residuals are; (n, 10) the links by it."""
         self.looks = Looks()
@@ -378,7 +376,7 @@ class ResidualAttribution:
         psi[self.columns.theta] = self.theta
         since = self.looks.since
         assert since is not None
-        forms = refitted(fitted.cause.forms, known, psi, since, self._usual, self._correlation, self.identified)
+        forms = refitted(fitted.cause.forms, known, psi, since, self._usual, self._correlation)
         bare = replace(known, held=np.zeros(self.columns.size))
         same = next(one for one in forms if one.cause == fitted.cause)
         fit = [one for one in forms if one is same or one.possible(bare)]

@@ -12,7 +12,7 @@ that is unexplained is less than a certain cause explains, none is fitted.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -207,14 +207,9 @@ def _stand(
 
 
 def refitted(
-    causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats,
-    identified: Floats,
-) -> list[Fitted]:  # fmt: skip
-    """Causes by one window, where ψ lacks them, in their order; σ is by the likeliest of them.
-
-    identified: (q, m) C of FrictionDiscrepancy, what θ may be off by beyond its covariance: it moves them, and is in
-    their deviations.
-    """
+    causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats
+) -> list[Fitted]:
+    """Causes by one window, where ψ lacks them, in their order; σ is by the likeliest of them."""
     problem = _Problem(known, psi, window.sums, usual * alike)
     rows, scale = window.sums.rows / alike, np.ones(len(usual))
     prepared = [Prepared.of(one, known) for one in causes]
@@ -224,9 +219,7 @@ def refitted(
         fitted = [_weighed(one, S, b).fitted(known) for one in prepared]
         best = max(fitted, key=lambda one: one.evidence)
         scale = np.maximum((NU + problem.left(best.moved, following)) / (NU + rows), 1.0)
-    off = S[:, known.columns.theta] @ identified
-    moves = [one.covariance @ one.moves.T @ off for one in fitted]
-    return [replace(one, covariance=one.covariance + D @ D.T) for one, D in zip(fitted, moves, strict=True)]
+    return fitted
 
 
 class _Weighed(NamedTuple):

@@ -22,7 +22,7 @@ from estimators.online.robot.findings.causes.spring import RARITY, Spring
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact, Offset
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, spring_columns, tilt_columns
-from estimators.online.robot.findings.competition import PASSES, Standing, _Problem, compete, refitted
+from estimators.online.robot.findings.competition import PASSES, Standing, _Problem, compete
 from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
 from estimators.quantities import Axis, Floats
 
@@ -181,22 +181,6 @@ def test_how_hard_something_pulls_does_not_speak_against_it(cause: Cause, other:
 
     assert best.evidence == pytest.approx(max(evidence(one) for one in (5.0, 7.0, 10.0, 14.0)), abs=2.0)
     assert best.evidence > evidence(1.0) + 20.0
-
-
-def test_what_theta_is_off_by_is_in_the_deviation_of_a_cause_by_as_much_as_it_moves_it() -> None:
-    told, off = known(), np.zeros((COLUMNS.q, 1))
-    off[MODEL.base :, 0] = 0.002 * np.random.default_rng(6).standard_normal(COLUMNS.q - MODEL.base)
-    plain = np.zeros((ROWS, N))
-    right, wrong = window(plain)[0], window(columns_of()[0][:, :, COLUMNS.theta] @ off[:, 0])[0]
-    noise, alike = np.full(N, NOISE**2), np.ones(N)
-
-    def fitted(at: Window, identified: Floats) -> Fitted:
-        return refitted([PayloadCause()], told, psi(), at, noise, alike, identified)[0]
-
-    moved = fitted(wrong, 0.0 * off).values - fitted(right, 0.0 * off).values
-    assert np.abs(moved).max() > 1e-4
-    wider = fitted(right, off).covariance - fitted(right, 0.0 * off).covariance
-    np.testing.assert_allclose(wider, np.outer(moved, moved), rtol=1e-6, atol=1e-12)
 
 
 CASES = [
