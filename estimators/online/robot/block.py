@@ -45,6 +45,11 @@ class Block:
         )  # fmt: skip
         self.count += 1
 
+    def follow(self, moved: Floats) -> None:
+        """Let the residuals so far be those of θ, which has moved by this, (parameters,)."""
+        if moved.any():
+            self.r[: self.count] -= self.X[: self.count] @ moved
+
     @property
     def lately(self) -> slice:
         """Rows of the last LOOK rows."""

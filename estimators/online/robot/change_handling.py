@@ -12,6 +12,8 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Switched
 from estimators.online.robot.contact import SOON
+from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
+from estimators.online.robot.findings.causes.position_jump import PositionJumps
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import FOLLOWED, RobotLearner
@@ -33,10 +35,11 @@ class RobotChangeHandling:
     """Carries out what the parts of one robot have found."""
 
     def __init__(
-        self, model: WholeRobot, watch: RobotWatch, learner: RobotLearner, refits: FrictionRefits, start: RobotStart
-    ) -> None:
+        self, model: WholeRobot, watch: RobotWatch, learner: RobotLearner, refits: FrictionRefits, start: RobotStart,
+        jumps: PositionJumps,
+    ) -> None:  # fmt: skip
         """The parts are shared with the estimator, which feeds them."""
-        self._robot, self._units = model.robot, tuple(joint.axis.effort for joint in model.robot.joints)
+        self._robot, self._units, self._jumps = model.robot, tuple(one.axis.effort for one in model.robot.joints), jumps
         self._watch, self._learner, self._refits, self._start = watch, learner, refits, start
         self.findings = ReportedFindings(model.robot.names)
         self._gradual = GradualFriction(self.findings, model.robot.names)
@@ -85,8 +88,12 @@ class RobotChangeHandling:
             self._contact_words = watch.contact.words(fresh, unexplained, friction, names, self._units)
             text = self._contact_words + watch.where(names)
             touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
-            if self.findings.examine(self.time, "contact", touched, text):
-                self._add_event("contact", text)
+            cause, jump = "contact", self._jumps.found()
+            if jump is not None:
+                slipped = EncoderSlip((jump.joint,))
+                touched, cause, text = (names[jump.joint],), slipped.name, slipped.seen(self._robot, jump.size)
+            if self.findings.examine(self.time, cause, touched, text):
+                self._add_event(cause, text)
         if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
             self._end_examination()
 
@@ -200,6 +207,7 @@ class RobotChangeHandling:
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()
+            block.disturbed = True  # its columns are of another η
             self._gradual.note_change(self.time + CHANGES_ON)
             self._watch.contact.explained()
             self._watch.unexplained.forget()

@@ -76,6 +76,7 @@ class RobotEstimatorState:
     friction_discrepancy: Floats  # (n,) of friction beyond its law, see friction_discrepancy.py
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (SUMS, n, knots) of it
+    identified: Floats  # (p + n, p + n) of what it did to the identification
     etas: list[float] = field(default_factory=list)  # nonlinear parameters of the frictions, see friction_refit.py
     payload: Floats = field(default_factory=lambda: np.zeros((0, PARAMETERS)))  # see ResidualAttribution.keep
     held: Floats = field(default_factory=lambda: np.zeros(0))  # (n,) by joints at rest, see ContactWatch
@@ -92,7 +93,8 @@ def read_state(saved: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
     }  # fmt: skip
     found = {name: np.array(saved.get(name, ()), np.float64) for name in shapes}
     found["held"] = np.array(saved.get("held", np.zeros(n)), np.float64)  # none was kept before
-    shapes["held"] = (n,)
+    found["identified"] = np.array(saved.get("identified", np.zeros((p, p))), np.float64)
+    shapes |= {"held": (n,), "identified": (p, p)}
     right = saved.get("version") == VERSION and isinstance(saved.get("learnt"), int)
     if not right or any(found[name].shape != shape for name, shape in shapes.items()):
         raise ValueError("what was kept of the robot is of another model or version: it starts anew")

@@ -30,6 +30,7 @@ from estimators.online.robot.estimate import (
     read_state,
 )
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
+from estimators.online.robot.findings.causes.position_jump import PositionJumps
 from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.findings.record import RobotFinding
@@ -85,7 +86,8 @@ class RobotEstimator:
         self._quick = QuickSamples(n, self._stride, period, slow)
         self._unseen = UnseenSpeed(model, learnt.reach(), self._watch.contact.remembered)
         self._start = RobotStart(start * ROWS)
-        self._changes = RobotChangeHandling(model, self._watch, self._learner, self._refits, self._start)
+        self._jumps = PositionJumps(learnt.speed, period, self._chunk)
+        self._changes = RobotChangeHandling(model, self._watch, self._learner, self._refits, self._start, self._jumps)
         self._findings = self._changes.findings
         # times and readings that do not fill a chunk yet
         self._unused: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
@@ -122,6 +124,7 @@ class RobotEstimator:
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
             self._learner.absorb_readings(time[part], rows[part, 0])
+            self._jumps.absorb(rows[part, 0])
             self._absorb(time[part], self._motion.absorb(rows[part]))
         self._unused = (time[whole:].copy(), rows[whole:].copy())
 
@@ -192,8 +195,8 @@ class RobotEstimator:
         return RobotEstimatorState(
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,
             contact.thresholds, contact.deviations, self.learnt, self._watch.compensation.keep(), discrepancy.spread,
-            discrepancy.moved, discrepancy.seen, self._refits.etas, self._watch.attribution.keep(),
-            contact.held,
+            discrepancy.moved, discrepancy.seen, discrepancy.identified, self._refits.etas,
+            self._watch.attribution.keep(), contact.held,
         )  # fmt: skip
 
     def resume(self, saved: Mapping[str, Any]) -> None:
@@ -204,7 +207,7 @@ class RobotEstimator:
         compensation = np.array(saved.get("compensation", np.zeros_like(watch.compensation.keep()) - 1.0))
         watch.compensation.resume(compensation)
         learner.bayesian.begin(found["theta"], found["covariance"])
-        learner.discrepancy.resume(found["friction_discrepancy"], found["moved"], found["seen"])
+        learner.discrepancy.resume(found["friction_discrepancy"], found["moved"], found["seen"], found["identified"])
         learner.variance = found["variance"]
         watch.contact.resume(found["thresholds"], found["deviations"], found["held"])
         learner.learnt, self._start.active = int(saved["learnt"]), False
@@ -263,8 +266,9 @@ class RobotEstimator:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
             weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        leaves = None if self._start.active else self._leaves_law
+        leaves, theta = None if self._start.active else self._leaves_law, learner.bayesian.theta
         self._changes.follow(*watch.absorb(now, learner.variance, pulls, leaves), self._moves)
+        now.follow(learner.bayesian.theta - theta)
 
     def _leaves_law(self, joints: tuple[int, ...], looks: int) -> bool:
         """Whether a friction no longer has the shape of its law over the last looks; see FrictionRefits."""

@@ -101,7 +101,7 @@ class RobotLearner:
         self.encoders = Encoders(model, (motion.quick, motion.slow), period)
         self.quantiser = RobotShiftedQuantiser(n, q, (motion.quick, motion.slow), period, stride)
         self.discrepancy = FrictionDiscrepancy(
-            np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.friction_discrepancy
+            np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.friction_discrepancy, learnt.beyond_covariance
         )
         self._waiting: deque[WaitingBlock] = deque()
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block

@@ -49,9 +49,12 @@ class ReportedFindings(Findings):
     def follow(self, time: int, attribution: ResidualAttribution) -> None:
         """Update the records of the finding under examination and of those that last."""
         standing = attribution.standing
-        if standing is not None and standing.certain and standing.notable and not standing.decided:
-            others = tuple(one.cause.name for one in standing.rivals)
-            self.doubt(time, others, f"several causes fit: {', '.join(others)}")
+        if standing is not None and standing.certain and standing.notable:
+            others, best = tuple(one.cause.name for one in standing.rivals), standing.fitted[0]
+            if standing.decided:
+                self.settle(time, best.cause.name, best.cause.words(attribution.known(), best))
+            else:
+                self.doubt(time, others, f"several causes fit: {', '.join(others)}")
         if not self.beside_model:
             return
         known = attribution.known(bare=True)
@@ -115,13 +118,12 @@ class GradualFriction:
         if time >= max(self._until, self._resumes):
             self._before, self._number, self._since = friction, 0, time
         self._until = until
-        examined = self._findings.examined
-        if examined is None or examined.cause != "contact":
+        joints = tuple(self._names[j] for j in verdict.fitted.cause.joints)
+        if not self._findings.unexplained(time, joints):
             return ""
         if self._number:
             self._findings.drop()
             return ""
-        joints = tuple(self._names[j] for j in verdict.fitted.cause.joints)
         self._number = self._findings.decide(time, "friction", joints, verdict.text, True)
         return verdict.text
 

@@ -241,10 +241,14 @@ class ResidualAttribution:
     def end_mark(self) -> None:
         """Note that the residual is within its threshold again, and no lasting cause was found.
 
-        A disturbance without an explanation would hide a lasting one, so the long window begins after its last look.
+        A disturbance without an explanation would hide a lasting one, so the long window begins after its last look;
+        where a shorter window has a cause, it begins with that window.
         """
-        certain = self.standing is not None and self.standing.certain
+        standing = self.standing
+        certain = standing is not None and standing.certain
         self._ended = not certain and not self.explanation.holding
+        if standing is not None and certain and not self.explanation.holding:
+            self.looks.only(standing.window.looks)
 
     def known(self, bare: bool = False) -> RobotKnowledge:
         """What is known of the robot when causes are judged now; bare: as if nothing were added to the model."""

@@ -14,7 +14,6 @@ from daq.state.baselines import JUDGED
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.record import RobotFinding
 from hil_rig.plants.base import Floats
-from hil_rig.plants.robots.dynamics import GRAVITY, inverse_dynamics
 from hil_rig.truth.robots.disturbances import CHANGE, DISTURBANCES, PAYLOAD, SECONDS, Disturbance
 from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, draw, identified
 from hil_rig.truth.trial import EXCUSED
@@ -22,7 +21,6 @@ from hil_rig.truth.trial import EXCUSED
 FAR: Final = 4.0  # deviations
 MATERIAL: Final = (0.05, 0.01)  # of the value, and of the joint's torque
 WEIGHED: Final = 5.0  # s after its taking from which a payload's mass is judged
-TWICE: Final = 2.0  # times the usual residual, below which a torque is no finding
 NOTHING: Final = "nothing"
 SEVERAL: Final = "several fit"
 SEED: Final = 77
@@ -35,7 +33,7 @@ class Outcome(NamedTuple):
     trusted: int  # of them valid or held
     lying: int  # of them: a value lies materially
     reported: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
-    right: bool | None  # whether that is its cause; None where nothing is reported, or it cannot be known
+    right: bool | None  # whether that is its cause; None where nothing is reported
     joint: bool  # whether it names the joint
     false: int  # other findings
     delay: float  # s until it was reported that something is so; NaN
@@ -81,25 +79,8 @@ def run(name: str, seed: int) -> Outcome:
         lying += bool(far.any())
         scores.append((friction.torque - truth) / friction.deviations)
     reported, right, joint, false = _judged(estimator.findings(), disturbance)
-    if disturbance.slip and not _weighs(moves, disturbance, q, estimate.deviations):
-        right = None
     z = np.array(scores).ravel()
     return Outcome(looks, trusted, lying, reported, right, joint, false, delay, z, np.array(masses).reshape(-1, 2))
-
-
-def _weighs(moves: ArmInMotion, disturbance: Disturbance, q: Floats, usual: Floats) -> bool:
-    """Whether gravity makes a slip's torque twice the usual residual: else nothing but the slip's own moment shows it.
-
-    q: (samples, n) rad of the last second; usual: (n,) N·m.
-    """
-    q = np.ascontiguousarray(q[:: RATE // 10])
-    assert disturbance.joint is not None
-    other, still = q.copy(), np.zeros_like(q)
-    other[:, disturbance.joint] -= disturbance.slip
-    torque = np.empty((2, *q.shape))
-    for k, place in enumerate((q, other)):
-        inverse_dynamics(moves.geometry, moves.link_parameters(), GRAVITY, place, still, still, torque[k])
-    return bool((np.sqrt(((torque[0] - torque[1]) ** 2).mean(axis=0)) > TWICE * usual).any())
 
 
 def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tuple[str, bool | None, bool, int]:

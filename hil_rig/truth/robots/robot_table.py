@@ -1,7 +1,7 @@
 """`jointwatch bench truth --robots [--seeds N] [--first S] [--only ROW] [--json]`: whole robots, and their causes.
 
 Per row: share of the time after the start that is trusted, material lies in it, trials whose cause is right, wrong
-(or several fit), and not reported (or that cannot be known), false findings an hour, the slowest report, rms z
+(or several fit), and not reported, false findings an hour, the slowest report, rms z
 of the friction; below, which cause was reported for which. Exit 0 where every row meets its limits, except for
 those in NOT_MET.
 """
@@ -31,7 +31,6 @@ NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
     "torque constant": {
         "one cause": "of a joint whose torque is mostly friction, its torque constant and its friction explain as much",
     },
-    "push": {"one cause": "on a joint that moves one way meanwhile, a push and friction explain as much"},
     "payload from the start": {
         "right cause": "in the first seconds heavier links explain as much as a payload does, and may come first",
     },

@@ -254,6 +254,8 @@ def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
 
 def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
     """Weigh a cause; S: (k, k), b: (k,) of all columns."""
+    if cause.cause.any_size:
+        cause = _as_large_as_seen(cause, S, b)
     places, T, L, rarity = cause.places, cause.together, cause.root, cause.cause.rarity
     if places is not None and len(places) == 1:
         at, one = int(places[0]), float(L[0, 0])
@@ -270,3 +272,15 @@ def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
     forwards(inner, found)
     size = float(np.log(np.diag(inner)).sum())
     return _Weighed(cause, 0.5 * float((found**2).sum()) - size - rarity, inner, found[:, 0])
+
+
+def _as_large_as_seen(cause: Prepared, S: Floats, b: Floats) -> Prepared:
+    """A cause whose prior's deviations are no less than its coefficients by this window; arguments as of `_weighed`.
+
+    How large it is, nobody knows before: each size is as likely by its logarithm, and the likeliest counts.
+    """
+    assert cause.places is not None
+    L, places = cause.root, cause.places
+    own, pull = S[places[:, None], places], b[places]
+    found = L @ np.linalg.solve(np.eye(len(L)) + L.T @ own @ L, L.T @ pull)
+    return cause._replace(root=np.diag(np.maximum(np.diag(L), np.abs(found))))

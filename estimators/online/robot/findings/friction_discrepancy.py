@@ -9,6 +9,9 @@ The error of θ for each d is followed block by block, as that of a considered p
 
     S ← a S      S ← S + P XᵀW (B − X S)      friction c θ is off by (c S − B) d
 
+What the identification's own d has done to the θ that it gave, C Cᵀ in all, is considered alike, and goes with what
+is taught:      C ← a C      C ← C − P XᵀW X C
+
 If D explains more than a GOOD share of a joint's torque, the misfit is reported as a reason.
 """
 
@@ -43,13 +46,22 @@ FrictionColumns = tuple[Integers, Floats]  # of one joint: places in θ (own,), 
 class FrictionDiscrepancy:
     """Follows friction beyond its law for n joints, and the error of q parameters by it, lags included."""
 
-    def __init__(self, reach: Floats, parameters: int, known: Floats | None) -> None:
-        """reach: (n,) rad/s (m/s) seen; known: (n,) D by the identification, N·m (N)."""
+    def __init__(self, reach: Floats, parameters: int, known: Floats | None, identified: Floats | None = None) -> None:
+        """reach: (n,) rad/s (m/s) seen; known: (n,) D by the identification, N·m (N).
+
+        identified: (p, p) covariance of the first p parameters by friction beyond its law in the identification.
+        """
         n, k = len(reach), len(KNOTS)
         self._reach = reach
         self._known = np.zeros(n) if known is None else known
         self.moved = np.zeros((parameters, n, k))
         """S (q, n, knots)."""
+        self.identified = np.zeros((parameters, parameters))
+        """C (q, q)."""
+        if identified is not None:
+            p = len(identified)
+            values, vectors = np.linalg.eigh(identified)
+            self.identified[:p, :p] = vectors * np.sqrt(np.maximum(values, 0.0))
         self.seen = np.zeros((SUMS, n, k))
         """Σ B r, Σ |B|, Σ B², and Σ B u of each place that an encoder's steps may lie at, faded: (…, n, knots)."""
         self._chance, self._power = np.full(n, np.inf), np.zeros((2, n))  # power: Σ τ², and rows
@@ -58,9 +70,9 @@ class FrictionDiscrepancy:
         self.spread = self._known
         """D (n,), N·m (N)."""
 
-    def resume(self, spread: Floats, moved: Floats, seen: Floats) -> None:
-        """Continue with the D, S and sums of an earlier discrepancy."""
-        self.spread, self.moved, self.seen = spread, moved, seen
+    def resume(self, spread: Floats, moved: Floats, seen: Floats, identified: Floats) -> None:
+        """Continue with the D, S, sums and C of an earlier discrepancy."""
+        self.spread, self.moved, self.seen, self.identified = spread, moved, seen, identified
 
     def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats, u: Floats | None = None) -> None:
         """Take a block: speeds, residuals and torques (rows, n), 0 where a row is not used.
@@ -105,15 +117,17 @@ class FrictionDiscrepancy:
 
     def absorb(self, learner: PriorBounded, X: Floats, dq: Floats, weights: Floats) -> None:
         """Follow a block that the learner has just learnt: X (rows, n, q), dq (rows, n), weights (n,)."""
-        S = self.moved * learner.fade[:, None, None]
+        S, C = self.moved * learner.fade[:, None, None], self.identified * learner.fade[:, None]
         weighted, flat = X * weights[:, None], X.reshape(-1, X.shape[2])
+        information = weighted.reshape(flat.shape).T @ flat
         right = (weighted.transpose(1, 2, 0) @ self._columns(dq).swapaxes(0, 1)).swapaxes(0, 1)
-        right -= (weighted.reshape(flat.shape).T @ (flat @ S.reshape(len(S), -1))).reshape(S.shape)
+        right -= (information @ S.reshape(len(S), -1)).reshape(S.shape)
         self.moved = S + np.tensordot(learner.covariance, right, 1)
+        self.identified = C - learner.covariance @ (information @ C)
 
     def forget(self, which: Integers) -> None:
         """Set the errors of these parameters to zero: they have been found anew."""
-        self.moved[which] = 0.0
+        self.moved[which] = self.identified[which] = 0.0
 
     def reasons(self, names: tuple[str, ...], units: tuple[str, ...], anyway: bool) -> tuple[Reason, ...]:
         """Reasons for the joints whose discrepancy is too large, where all torque is off by too much because of them.
@@ -136,7 +150,7 @@ class FrictionDiscrepancy:
     @property
     def variance(self) -> Floats:
         """Variance of θ (q,) that friction beyond its law causes."""
-        return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
+        return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2) + (self.identified**2).sum(axis=1))
 
     def of_friction(self, speeds: Floats, friction: Sequence[FrictionColumns]) -> Floats:
         """Variance (n, k) of the friction by these columns at speeds (n, k)."""
@@ -146,6 +160,7 @@ class FrictionDiscrepancy:
             off = np.tensordot(columns, self.moved[place], 1)
             off[:, j] -= at[:, j]
             found[j] = np.einsum("knb,n->k", off**2, self.spread**2)
+            found[j] += ((columns @ self.identified[place]) ** 2).sum(axis=1)
         return found
 
     def _columns(self, dq: Floats) -> Floats:

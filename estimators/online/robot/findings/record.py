@@ -7,6 +7,8 @@ KEPT: Final = 20
 #: ns, argued: Time after the end of a contact within which another contact of its joints, or a cause that is found,
 #: belongs to the same finding: SOON of contact.py, within which the cause becomes known.
 AGAIN: Final = 3_000_000_000
+# causes by which something is examined: a contact, or a slip that was seen as a jump
+FIRST: Final = ("contact", "encoder_slip")
 
 
 class RobotFinding(NamedTuple):
@@ -45,7 +47,7 @@ class Findings:
         """Examine a residual beyond its threshold: a new finding (True), or more joints of the present one."""
         before = self.examined
         if before is not None:
-            more = tuple(dict.fromkeys((*before.joints, *joints)))
+            more = tuple(dict.fromkeys((*before.joints, *joints))) if before.cause == "contact" else before.joints
             self._every[before.number] = before._replace(updated=time, joints=more)
             return False
         ended = self._just_ended(time, joints)
@@ -64,6 +66,12 @@ class Findings:
         self._every[before.number] = before._replace(updated=time, others=others, text=text)
         return True
 
+    def settle(self, time: int, cause: str, text: str) -> None:
+        """What is examined is what it was taken for, and several causes do not fit any more."""
+        before = self.examined
+        if before is not None and before.others and before.cause == cause:
+            self._every[before.number] = before._replace(updated=time, others=(), text=text)
+
     def decide(
         self,
         time: int,
@@ -78,14 +86,22 @@ class Findings:
 
         since: ns, when that began; None: now; gradual: see RobotFinding.
         """
-        ended = self._just_ended(time, joints) if since is None else 0  # within that time its cause may still be found
+        ended = self._just_ended(time, joints, cause) if since is None else 0  # its cause may still be found
         number = self._examined or ended or self._new(time if since is None else since, cause, joints, text)
         self._examined = 0
+        self._last = 0 if number == self._last else self._last
         found = self._every[number]
         self._every[number] = found._replace(
             updated=time, cause=cause, joints=joints, text=text, others=(), over=over, gradual=gradual
         )
         return number
+
+    def unexplained(self, time: int, joints: tuple[str, ...]) -> bool:
+        """Whether a contact of these joints is examined, or has just ended without a cause: that it is examined now."""
+        if self.examined is None:
+            self._examined = self._just_ended(time, joints)
+        examined = self.examined
+        return examined is not None and examined.cause == "contact"
 
     def note(self, time: int, cause: str, text: str) -> int:
         """Add a finding that is independent of the one under examination; returns its number."""
@@ -116,10 +132,15 @@ class Findings:
         if number in self._every:
             self._every[number] = self._every[number]._replace(updated=time, over=True)
 
-    def _just_ended(self, time: int, joints: tuple[str, ...]) -> int:
-        """Number of the last examined finding if it is over, without a cause, and of these joints (empty: any)."""
+    def _just_ended(self, time: int, joints: tuple[str, ...], cause: str = "") -> int:
+        """Number of the last examined finding if it is over, without a cause, and of these joints (empty: any).
+
+        cause: the one found now; the last finding that was seen at once to have this cause may have ended long ago.
+        """
         last = self._every.get(self._last)
-        if last is None or last.cause != "contact" or not last.over or time - last.updated >= AGAIN:
+        if last is None or last.cause not in FIRST or not last.over:
+            return 0
+        if time - last.updated >= AGAIN and (last.cause, last.joints) != (cause, joints):
             return 0
         return last.number if not joints or set(joints) & set(last.joints) else 0
 

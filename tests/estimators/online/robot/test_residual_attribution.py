@@ -183,6 +183,19 @@ def test_a_jump_that_is_over_and_that_nothing_explains_does_not_hide_what_stays(
     assert ("torque_constant" in told) is ends
 
 
+def test_a_window_behind_a_jump_that_has_a_cause_is_the_long_one() -> None:
+    looks = Looks()
+    looks.told(20)
+    looks.told(1, noise=40.0 * NOISE)
+    looks.told(3, gain=0.02)
+    standing = looks.causes.standing
+    assert standing is not None
+    assert standing.certain
+    assert standing.window.looks < looks.causes.looks.count
+    looks.causes.end_mark()
+    assert looks.causes.looks.count == standing.window.looks
+
+
 def test_a_spring_that_somebody_pushes_against_stays_one() -> None:
     looks = Looks()
     looks.told(20)

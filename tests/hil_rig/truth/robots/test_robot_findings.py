@@ -107,3 +107,9 @@ def test_friction_that_falls_slowly_is_reported_as_friction() -> None:
     """Each step of it is too small for a finding: without their sum nothing at all was told of this arm."""
     found = run("viscous -40 % in 40 s", 9871)
     assert (found.reported, found.right, found.false) == ("friction", True, 0)
+
+
+def test_a_slip_that_gravity_hardly_shows_is_known_by_its_jump() -> None:
+    found = run("encoder slip", 26008)
+    assert (found.reported, found.right, found.joint, found.false) == ("encoder_slip", True, True, 0)
+    assert found.delay < 0.1

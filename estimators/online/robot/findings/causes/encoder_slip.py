@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from estimators.models.robots.description import RobotDescription
 from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.causes.base import LOOKS, Cause, Fitted, RobotKnowledge
 from estimators.quantities import Floats
@@ -34,6 +35,12 @@ class EncoderSlip(Cause):
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is small."""
         return bool(abs(values[0]) <= MOST)
+
+    def seen(self, robot: RobotDescription, size: float) -> str:
+        """Sentence about a slip that was seen as a jump of the position, by size in rad (m)."""
+        joint = robot.joints[self.joints[0]]
+        jump = f"the position of {joint.name} has jumped by {1e3 * size:+.3g} m{joint.axis.length} within a sample"
+        return f"{jump}, as no joint moves: its encoder has slipped, or was given another zero"
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """The slip of every joint, as a sentence."""

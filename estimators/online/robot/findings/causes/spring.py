@@ -25,6 +25,7 @@ class Spring(Cause):
     name: str = "spring"
     looks: int = LOOKS
     rarity: float = RARITY
+    any_size: bool = True
 
     @property
     def forms(self) -> tuple[Cause, ...]:

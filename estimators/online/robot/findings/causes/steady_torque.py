@@ -20,6 +20,7 @@ class Contact(Cause):
     joints: tuple[int, ...]
     name: str = "contact"
     looks: int = 1
+    any_size: bool = True  # how hard somebody pushes does not follow from what the joint itself needs
 
     def places(self, known: RobotKnowledge) -> Integers:
         """The joints' offsets."""

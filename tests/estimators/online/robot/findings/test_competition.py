@@ -11,7 +11,7 @@ from estimators.models.robots.description import RobotDescription, RobotJoint, p
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.findings.causes.base import Fitted, Prepared, RobotKnowledge
+from estimators.online.robot.findings.causes.base import Cause, Fitted, Prepared, RobotKnowledge
 from estimators.online.robot.findings.causes.base_tilt import BaseTilt
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
@@ -156,6 +156,31 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods(number: int) -> None:
     best = standing.best
     assert best is not None
     assert best.evidence == pytest.approx(wanted[0] - wanted[1], rel=0.02, abs=0.5)
+
+
+@pytest.mark.parametrize(("cause", "other"), [(Contact((1,)), JointFriction((1,))), (Spring((1,)), EncoderSlip((1,)))])
+def test_how_hard_something_pulls_does_not_speak_against_it(cause: Cause, other: Cause) -> None:
+    """Ten of its deviations: of a prior of any size the likeliest counts, which costs ln 10, and not 50 nats."""
+    told, Z = known(), columns_of()[0]
+    T, prior = cause.moves(told), np.diag(cause.prior(told))
+    residual = Z @ T @ (10.0 * np.sqrt(prior)) + NOISE * np.random.default_rng(5).standard_normal((ROWS, N))
+    at = [window(residual)[0]]
+    standing = compete([cause, other], told, psi(), at, np.full(N, NOISE**2), np.ones(N))
+    assert standing is not None
+    assert standing.best is not None
+    best, flat = standing.best, Z.reshape(-1, COLUMNS.size)
+    assert best.cause == cause
+
+    def evidence(wider: float) -> float:
+        from scipy.stats import multivariate_normal
+
+        X, columns = flat[:, COLUMNS.theta] @ told.root, flat @ T * (wider * np.sqrt(prior))
+        before = np.diag(np.tile(NOISE**2 * standing.scale, ROWS)) + X @ X.T
+        both = [multivariate_normal.logpdf(residual.ravel(), cov=one) for one in (before + columns @ columns.T, before)]
+        return float(both[0] - both[1]) - cause.rarity
+
+    assert best.evidence == pytest.approx(max(evidence(one) for one in (5.0, 7.0, 10.0, 14.0)), abs=2.0)
+    assert best.evidence > evidence(1.0) + 20.0
 
 
 CASES = [

@@ -65,6 +65,30 @@ def test_what_theta_is_off_by_is_that_of_least_squares_with_the_bend_in_its_torq
     assert discrepancy.moved[0].any()
 
 
+def test_what_the_identification_was_off_by_goes_as_least_squares_learns_without_it() -> None:
+    """Each direction of it is the start of a learner whose rows are without: what is left of it is considered."""
+    weights, fade, random = np.array([3.0, 0.7]), np.array([1.0, 0.9, 0.99, 0.95]), np.random.default_rng(8)
+    own = random.standard_normal((3, 3))
+    discrepancy = FrictionDiscrepancy(REACH, 4, None, own @ own.T)
+    np.testing.assert_allclose(discrepancy.variance, [*np.diag(own @ own.T), 0.0], atol=1e-12)
+    off = [PriorBounded(np.zeros(4), 25.0 * np.eye(4), fade) for _ in range(3)]
+    for k, one in enumerate(off):
+        one.begin(np.append(own[:, k], 0.0), 0.5 * np.eye(4))
+    for seed in range(3):
+        dq, X = motion(seed, 5)
+        for one in off:
+            assert one.absorb(X, np.zeros((5, 2)), weights)
+        discrepancy.absorb(off[0], X, dq, weights)
+    left = np.array([one.theta for one in off]).T
+    np.testing.assert_allclose(discrepancy.variance, (left**2).sum(axis=1), rtol=1e-9)
+    place, columns = np.array([0, 1]), np.array([[1.0, 0.1], [1.0, 0.4]])
+    friction = discrepancy.of_friction(np.array([[0.1, 0.4]]), [(place, columns)])
+    np.testing.assert_allclose(friction[0], ((columns @ left[place]) ** 2).sum(axis=1), rtol=1e-9)
+    discrepancy.forget(place)
+    assert not discrepancy.variance[:2].any()
+    assert discrepancy.variance[2] > 0.0
+
+
 def test_a_bend_of_a_joint_is_found_and_noise_is_none() -> None:
     discrepancy, random = FrictionDiscrepancy(REACH, 4, None), np.random.default_rng(5)
     for seed in range(60):

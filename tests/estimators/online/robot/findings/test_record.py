@@ -90,3 +90,30 @@ def test_a_cause_found_soon_after_a_contact_of_its_joints_is_what_that_was(
     findings.close(time, last.number)
     decided = numbers == [1]  # that is no contact any more
     assert findings.examine(time + 10, "contact", ("elbow",), "a hand") is (decided or seconds >= 3.0)
+
+
+@pytest.mark.parametrize(("cause", "joints", "numbers"), [("encoder_slip", ("elbow",), [1]), ("payload", (), [1, 2])])
+def test_a_slip_that_was_seen_is_the_one_that_gravity_shows_later(
+    cause: str, joints: tuple[str, ...], numbers: list[int]
+) -> None:
+    findings, end = Findings(), 20_000_000_000
+    findings.examine(end - 5, "encoder_slip", ("elbow",), "it has jumped")
+    assert not findings.examine(end - 4, "contact", ("base",), "3 N·m")
+    assert findings.every[0].joints == ("elbow",), "what its moment does to others is no part of it"
+    findings.close(end)
+    assert findings.decide(end + 2 * AGAIN, cause, joints, "", over=False) == numbers[-1]
+    assert [one.number for one in findings.every] == numbers
+
+
+@pytest.mark.parametrize(("cause", "others"), [("contact", ()), ("friction", ("contact", "friction"))])
+def test_several_causes_fit_no_longer_where_what_it_was_taken_for_is_the_best(
+    cause: str, others: tuple[str, ...]
+) -> None:
+    findings = Findings()
+    findings.settle(4, "contact", "nothing is examined")
+    findings.examine(5, "contact", ("elbow",), "3 N·m")
+    findings.doubt(6, ("contact", "friction"), "several causes fit")
+    findings.settle(7, cause, "elbow: a steady 3 N·m")
+    [one] = findings.every
+    assert (one.cause, one.others) == ("contact", others)
+    assert one.text == ("several causes fit" if others else "elbow: a steady 3 N·m")

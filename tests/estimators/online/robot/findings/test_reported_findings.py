@@ -1,10 +1,12 @@
 """Records of what holds beside a model, and of a tool that is not the configured one: opened, refined, closed."""
 
 import numpy as np
+import pytest
 
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
+from estimators.online.robot.findings.record import AGAIN
 from estimators.online.robot.reported_findings import GradualFriction, ReportedFindings
 from estimators.online.robot.residual_attribution import AttributionVerdict
 
@@ -52,6 +54,19 @@ def step(which: int = 1) -> AttributionVerdict:
     """The elbow's friction, learnt in silence."""
     fitted = Fitted(JointFriction((which,)), np.zeros(2), np.eye(2), 12.0, np.zeros((2, 2)))
     return AttributionVerdict(fitted, False, True, "the friction of elbow has changed")
+
+
+@pytest.mark.parametrize(("later", "joint", "cause"), [(5, 1, "friction"), (5, 0, "contact"), (AGAIN, 1, "contact")])
+def test_friction_learnt_in_silence_soon_after_a_contact_of_its_joint_is_what_that_was(
+    later: int, joint: int, cause: str
+) -> None:
+    findings = ReportedFindings(("lift", "elbow"))
+    found = gradual(findings)
+    findings.examine(5, "contact", ("elbow",), "elbow: 3 N·m")
+    findings.close(10)
+    assert bool(found.step(10 + later, 100 + later, step(joint), friction(0.0))) is (cause == "friction")
+    [one] = findings.every
+    assert (one.number, one.since, one.cause, one.over) == (1, 5, cause, True)
 
 
 def test_steps_too_small_to_be_reported_are_reported_once_when_their_sum_is_a_finding() -> None:
