@@ -33,6 +33,7 @@ from drivers.units import QuantitySettings, Scale
 from estimators.alignment.channel_delay import ChannelSeries
 from estimators.numerics.named_arrays import named_columns
 from estimators.numerics.tables.named_columns import NamedColumns
+from estimators.offline.robot.motion import GAP_SECONDS, running_backwards
 from estimators.quantities import Floats
 
 Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
@@ -64,10 +65,15 @@ class Columns(Section):
     time_unit: Annotated[str, Field(pattern="^(s|ms|us|µs|ns)$")] = "s"
     rate: float | None = Field(default=None, gt=0, description="Hz, where the recording has no times")
     files: list[str] = Field(default=[], description="of a folder that is one recording: the files that are meant")
-    joints: dict[Name, dict[Name, Column]] = Field(min_length=1)
+    joints: dict[Name, dict[Name, Column]] = Field(default={}, description="of each joint, role → column")
 
     @model_validator(mode="after")
-    def _has_time(self) -> Self:
+    def _has_joints_and_time(self) -> Self:
+        if not self.joints:
+            raise ValueError(
+                'found no joint: add [joints.NAME] with position = { column = "COLUMN" } and torque = '
+                '{ column = "COLUMN" } for each (jointwatch columns RECORDING proposes them)'
+            )
         if (self.time is None) == (self.rate is None):
             raise ValueError(f"expected either time or rate, found {'none' if self.time is None else 'both'}")
         return self
@@ -114,10 +120,15 @@ def read(file: Path, columns: Columns | None) -> Channels:
     return _without_empty_rows(found)
 
 
-def check_pace(file: Path, channels: Channels) -> None:
-    """Raise RecordingError where rows are so far apart that times in ms must have been taken for s."""
+def check_times(file: Path, channels: Channels) -> None:
+    """Raise RecordingError where rows are so far apart that times in ms must have been taken for s, or run backwards.
+
+    Rows that come somewhat late are put in order; a run behind another one would be mixed with it.
+    """
     for roles in channels.values():
         for series in roles.values():
+            if len(series.time) > 1 and np.diff(series.time).min() < -GAP_SECONDS:
+                raise RecordingError(f"{file}: {running_backwards(series.time)}")
             steps = np.diff(series.time[:FIRST_ROWS])
             step = float(np.median(steps)) if len(steps) else 0.0
             if step > 1.0 / SLOWEST:

@@ -13,6 +13,7 @@ from estimators.alignment.channel_delay import ChannelSeries
 EFFORTS: Final = ("torque", "force")  # a joint has one of them; force: a prismatic joint
 DRIVER: Final = "recording"
 UNBROKEN: Final = 1.5  # usual steps: a longer one is over a lost sample
+CLOSE: Final = 1e-3  # relative, of a rate and a whole number: clocks of devices are closer to theirs
 
 
 def configured(file: Path, channels: Channels, columns: Columns | None) -> Config:
@@ -55,10 +56,11 @@ def with_torque(columns: Columns) -> Columns:
 
 
 def _rate(file: Path, series: ChannelSeries) -> float:
-    """The rate, Hz, rounded to a whole number where the times are close to it."""
+    """The rate, Hz, rounded to a whole number where the times are as close to it as a crystal's are."""
     steps = np.diff(series.time)
-    step = float(np.median(steps)) if len(steps) else 0.0
-    if step <= 0.0:
+    steps = steps[steps > 0.0]
+    if not len(steps):
         raise RecordingError(f"{file}: expected rising times")
+    step = float(np.median(steps))
     rate = 1.0 / float(np.mean(steps[steps < UNBROKEN * step]))  # the median's where all are alike
-    return float(round(rate)) if abs(rate - round(rate)) < 0.01 * rate else rate
+    return float(round(rate)) if abs(rate - round(rate)) < CLOSE * rate else rate

@@ -42,6 +42,12 @@ def without_repeated_rows(channels: Channels) -> tuple[Channels, bool]:
     return kept, True
 
 
+def once_an_instant(series: ChannelSeries) -> ChannelSeries:
+    """The channel without samples that have the stamp of the one before: two samples of a joint are never at once."""
+    kept = np.concatenate([[True], np.diff(series.time) != 0.0])[: len(series.time)]
+    return series if kept.all() else ChannelSeries(series.time[kept], series.values[kept])
+
+
 def is_uneven(series: ChannelSeries) -> bool:
     """Whether the steps between its samples differ too often for one rate."""
     steps = np.diff(series.time)

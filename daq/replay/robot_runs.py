@@ -159,7 +159,9 @@ def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[lis
     for name in robot.names:
         roles = channels.get(name)
         if roles is None:
-            problems.append(f"{file}: found no columns of the joint {name}, {nearest(name, list(channels))}")
+            others = [one for one in channels if one not in robot.names]
+            hint = nearest(name, others) if others else "its position and its torque (or current) have to be recorded"
+            problems.append(f"{file}: found no columns of the joint {name}, {hint}")
             continue
         if "position" not in roles:
             problems.append(f"{file}: found no position of the joint {name}, only {', '.join(roles) or 'nothing'}")

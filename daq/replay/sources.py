@@ -18,7 +18,7 @@ from daq.config.sections import Config
 from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
-from daq.replay.own_stamps import even, is_uneven, without_repeated_rows
+from daq.replay.own_stamps import even, is_uneven, once_an_instant, without_repeated_rows
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
@@ -88,6 +88,8 @@ def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterat
     uneven = {route.joint for route in asked if repeating or is_uneven(channels[route.joint][route.role])} - counted
     for index, route in enumerate(asked):
         series = channels[route.joint][route.role]
+        if route.joint not in counted:
+            series = once_an_instant(series)
         if route.joint in uneven:
             joint = config.joints[route.joint]
             series = even(series, joint.channels[route.role].rate or joint.rate)

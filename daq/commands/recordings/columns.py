@@ -12,7 +12,7 @@ from pathlib import Path
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, to_answer
 from daq.commands.progress import Progress
 from daq.recording.columns import Columns, read
-from daq.recording.proposal import UnnamedQuantitiesError, propose, questions_of
+from daq.recording.proposal import UnnamedQuantitiesError, left_out_of, propose, questions_of
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import facts_of, lines, look_at_channels
@@ -46,9 +46,13 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_RUNTIME
     except RecordingError as error:
         return fail(error)
-    count = text.count("[joints.")
+    lacking = left_out_of(text)
+    count = text.count("[joints.") + len(lacking)
     if names and len(names) != count:
         return fail(f"--names: expected {count} names as there are joints, found {len(names)}", EXIT_USAGE)
+    if lacking:
+        which = f"{', '.join(lacking)} {'have' if len(lacking) > 1 else 'has'}"
+        fail(f"{recording}: {which} no torque (no column of its name, or one without numbers): left out of the table")
     with Progress("columns") as progress:
         progress.read("looking for mistakes", files)
         mistakes = mistakes_under(recording, text)

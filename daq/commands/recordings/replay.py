@@ -36,7 +36,7 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.changes.change_records import instant
-from daq.recording.columns import Channels, Columns, check_pace, is_configuration, load_columns, read
+from daq.recording.columns import Channels, Columns, check_times, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.from_columns import configured, with_torque
@@ -97,7 +97,7 @@ def _read(options: argparse.Namespace, columns: Columns) -> Channels:
 def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> str:
     """Why a recording is too slow to be played (times in ms that are taken for s), after the mistakes that it shows."""
     try:
-        check_pace(options.file, channels)
+        check_times(options.file, channels)
     except RecordingError as error:
         with Progress("replay") as progress:
             progress.stage("looking for what is wrong with it")

@@ -12,7 +12,7 @@ from daq.commands.recordings.inputs import missing, no_configuration
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.recording.columns import Columns, check_pace, is_configuration, load_columns, read
+from daq.recording.columns import Columns, check_times, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError, blocks, configuration
 from daq.recording.ros_bag import is_ours
 from daq.replay.delays import REFERENCE, Finding, aligned, find, of_frames
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
             else:
                 table = None if options.config is None else load_columns(options.config)
                 channels = read(options.recording, table)
-            check_pace(options.recording, channels)
+            check_times(options.recording, channels)
             samples = {(joint, role): len(one.time) for joint, roles in channels.items() for role, one in roles.items()}
             progress.stage("comparing", sum(samples[key] for key in samples if key[1] != REFERENCE), "samples")
             findings: list[Finding] = []

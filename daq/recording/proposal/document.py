@@ -27,6 +27,7 @@ BY_HAND: Final = (  # what to do where names say too little
 )
 LISTED: Final = 60  # columns that are not used, at most
 RATE: Final = 1000.0  # Hz, where the file states none
+LEFT_OUT: Final = "# without a torque, and left out: "  # and the columns of these positions
 _BAD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -51,6 +52,12 @@ def propose(file: Path, names: Sequence[str] = (), within: Sequence[str] = ()) -
 def questions_of(table: str) -> list[str]:
     """The questions of a proposed table, in order."""
     return [question for _, question in open_questions(table)]
+
+
+def left_out_of(table: str) -> list[str]:
+    """The columns of positions that a proposed table leaves out, since they have no torque."""
+    lines = (line.removeprefix(LEFT_OUT) for line in table.splitlines() if line.startswith(LEFT_OUT))
+    return [name for line in lines for name in line.split(", ")]
 
 
 def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> str:
@@ -263,7 +270,7 @@ class _Document:
             clock = self._contents.clock_of(family)
             lines.append(self._line(role, column, self._own_guess(family, column, effort), clock))
         if without:
-            lines.append(f"\n# without a torque, and left out: {', '.join(map(_in_comment, without))}")
+            lines.append(f"\n{LEFT_OUT}{', '.join(map(_in_comment, without))}")
         return lines
 
     def _ask(self) -> None:

@@ -123,9 +123,9 @@ def clock_problems(time: Floats) -> list[str]:
         return [f"found {len(time)} samples with every channel in them"]
     problems = []
     steps = np.diff(time)
-    back, still = int((steps < 0).sum()), int((steps == 0).sum())
-    if back:
-        problems.append(f"time runs backwards {back} times, first after {time[np.argmax(steps < 0)]:.6g} s")
+    still = int((steps == 0).sum())
+    if (steps < 0).any():
+        problems.append(running_backwards(time))
     if still > 0.5 * len(steps):
         problems.append(f"time stands still: {still} of {len(steps)} samples have the time of the one before")
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
@@ -137,6 +137,16 @@ def clock_problems(time: Floats) -> list[str]:
     elif step < FASTEST:
         problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
     return problems
+
+
+def running_backwards(time: Floats) -> str:
+    """Times (samples,) s that run backwards, in words."""
+    first, back = int(np.argmax(np.diff(time) < 0)), int((np.diff(time) < 0).sum())
+    times = "once, from" if back == 1 else f"{back} times, first from"
+    return (
+        f"time runs backwards {times} {time[first]:.6g} s to {time[first + 1]:.6g} s: several runs in one file, or a "
+        "clock that was set? Cut it there into files of their own"
+    )
 
 
 def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:

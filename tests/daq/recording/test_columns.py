@@ -9,7 +9,7 @@ from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.recording.columns import SLOWEST, Channels, ChannelSeries, check_pace, is_configuration, load_columns, read
+from daq.recording.columns import SLOWEST, Channels, ChannelSeries, check_times, is_configuration, load_columns, read
 from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
 from daq.stream.transcript import Batch, TurnBlock
@@ -99,12 +99,27 @@ def test_rows_that_are_too_far_apart_for_a_joint_are_of_another_unit_of_time(rat
     nothing = ChannelSeries(np.zeros(0), np.zeros(0))
     channels: Channels = {"a": {"torque": nothing, "position": ChannelSeries(time, np.zeros(50))}}
     if not refused:
-        check_pace(Path("r.csv"), channels)
+        check_times(Path("r.csv"), channels)
         return
     with pytest.raises(
         RecordingError, match=rf"a row every .* would be {rate * SLOWEST:.3g} Hz.*are its\s+times in ms"
     ):
-        check_pace(Path("r.csv"), channels)
+        check_times(Path("r.csv"), channels)
+
+
+def test_a_run_behind_another_one_is_told_and_rows_that_are_late_are_not() -> None:
+    time = np.arange(100) / 100.0
+    late, again = time.copy(), np.concatenate([time[:50], time[:50]])
+    late[[40, 41]] = late[[41, 40]]
+    series = {name: {"a": {"position": ChannelSeries(one, one)}} for name, one in (("late", late), ("again", again))}
+    check_times(Path("r.csv"), series["late"])
+    with pytest.raises(RecordingError, match=r"^r.csv: time runs backwards once, from 0.49 s to 0 s: several runs"):
+        check_times(Path("r.csv"), series["again"])
+
+
+def test_a_table_without_joints_says_how_one_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"found no joint: add \[joints.NAME\] with position = "):
+        load_columns(table(tmp_path, 'time = "t"\n'))
 
 
 def configured(folder: Path, wrap: str = "") -> Config:

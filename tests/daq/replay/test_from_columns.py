@@ -72,14 +72,15 @@ def test_what_is_lacking_is_said_of_every_joint() -> None:
     [
         (0.004, 250.0),
         (1.0 / 999.7, 1000.0),
-        (1.0 / 60.3, 60.0),
+        (1.0 / 60.03, 60.0),
         (1.0 / 2.4, 2.4),
         (0.8, 1.25),
+        (0.048, 1.0 / 0.048),  # 21 Hz would be refused by the clock
         (1.0 / 30.4, 30.4),
         (1.0 / 60.0, 60.0),
     ],
 )
-def test_a_rate_is_the_whole_number_of_hertz_that_a_clock_within_one_per_cent_means(step: float, rate: float) -> None:
+def test_a_rate_is_the_whole_number_of_hertz_that_a_clock_within_a_thousandth_means(step: float, rate: float) -> None:
     [joint] = configured(FILE, channels("position", "torque", step=step), None).joints.values()
     assert joint.rate == pytest.approx(rate, rel=1e-6)
 
@@ -88,6 +89,14 @@ def test_a_rate_is_that_of_most_rows() -> None:
     found = channels("position", "torque")
     series = found["a"]["position"]
     series.time[500:] += 100.0
+    [joint] = configured(FILE, found, None).joints.values()
+    assert joint.rate == 250.0
+
+
+def test_rows_with_the_stamp_of_the_one_before_make_no_rate() -> None:
+    found = channels("position", "torque")
+    for series in found["a"].values():
+        series.time[1::10] = series.time[:-1:10]
     [joint] = configured(FILE, found, None).joints.values()
     assert joint.rate == 250.0
 

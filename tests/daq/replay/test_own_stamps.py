@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from daq.replay.own_stamps import even, is_uneven, without_repeated_rows
+from daq.replay.own_stamps import even, is_uneven, once_an_instant, without_repeated_rows
 from estimators.alignment.channel_delay import ChannelSeries
 
 
@@ -18,6 +18,14 @@ def test_even_recordings_and_those_that_lost_samples_are_even() -> None:
     assert not is_uneven(ChannelSeries(time[:1], time[:1]))
     assert is_uneven(ChannelSeries(stamps([0.010, 0.012]), time))
     assert is_uneven(ChannelSeries(stamps([0.001, 0.004, 0.013]), time))
+
+
+def test_of_two_samples_at_one_instant_the_first_counts() -> None:
+    once = once_an_instant(ChannelSeries(np.array([0.0, 0.1, 0.1, 0.2]), np.array([1.0, 2.0, 3.0, 4.0])))
+    np.testing.assert_array_equal(once.time, [0.0, 0.1, 0.2])
+    np.testing.assert_array_equal(once.values, [1.0, 2.0, 4.0])
+    nothing = ChannelSeries(np.zeros(0), np.zeros(0))
+    assert once_an_instant(nothing) is nothing
 
 
 def test_values_are_those_of_the_ticks() -> None:

@@ -60,6 +60,25 @@ def test_a_table_of_seven_joints_and_their_names(arm: Path, capsys: pytest.Captu
     assert "expected 7 names" in capsys.readouterr().err
 
 
+def test_a_joint_without_a_torque_keeps_its_name_from_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its column is there, and has no numbers."""
+    time = np.arange(500) / 100.0
+    values = [time, *(np.sin(k * time) for k in (1.0, 2.0, 3.0)), *(np.cos(k * time) for k in (1.0, 2.0, 3.0))]
+    rows = ["time,q1,q2,q3,tau1,tau2,tau3"]
+    rows += [",".join("" if k == 5 else f"{one:.6f}" for k, one in enumerate(row)) for row in zip(*values, strict=True)]
+    file = tmp_path / "arm.csv"
+    file.write_text("\n".join(rows) + "\n")
+    assert main(["columns", str(file), "--names", "turn,lift,wrist"]) == 0
+    told = capsys.readouterr()
+    assert "q2 has no torque" in told.err
+    assert re.findall(r"\[joints\.(\w+)\]\nposition = . column = \"(\w+)", told.out) == [
+        ("turn", "q1"),
+        ("wrist", "q3"),
+    ]
+
+
 def test_a_header_that_says_nothing_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n2,3\n3,4\n")
     assert main(["columns", str(tmp_path / "a.csv")]) == 1
