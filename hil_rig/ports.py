@@ -1,5 +1,6 @@
 """Ports and DDS domains on this machine that nobody else is given."""
 
+import atexit
 import socket
 import sys
 from pathlib import Path
@@ -52,8 +53,15 @@ def _reserve(what: str) -> bool:
     except OSError:
         name.close()
         return False
+    if not _reserved:
+        atexit.register(_release)
     _reserved.append(name)
     return True
+
+
+def _release() -> None:
+    for name in _reserved:
+        name.close()
 
 
 def _unused(port: int) -> bool:

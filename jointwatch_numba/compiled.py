@@ -201,13 +201,25 @@ class _Kept(FunctionCache):
                 return None
             found = self._impl.rebuild(target_context, data)
             found = found._replace(type_annotation="")  # 14 kB, for numba's own reports
-            found.library.leave_on_disk(lambda: self._load(key)[0])  # type: ignore[index]
+            found.library.leave_on_disk(lambda: self._load_again(key, found.fndesc.mangled_name))
             return found
 
     def _load(self, key: Any) -> tuple[Any, ...] | None:
         """A kernel as it is on the disk; None where it is not."""
         found = self._cache_file.load(key)  # type: ignore[no-untyped-call]
         return found or (self._carried.load(key) if self._carried else None)
+
+    def _load_again(self, key: Any, name: str) -> Any:
+        """The code of a kernel that this process has loaded. Raises ImportError where the disk has another one by now.
+
+        Another one has another name. What calls it by the old name would be kept, and end every process that loads it.
+        """
+        found = self._load(key)
+        if found is None or found[1].mangled_name != name:
+            raise ImportError(
+                f"{self._py_func.__qualname__}: kernels on the disk have changed since this process began, restart it"
+            )
+        return found[0]
 
     def carry(self, folder: Path) -> int:
         """Copy what is compiled for this processor; returns how many files. Raises OSError."""

@@ -418,6 +418,31 @@ def test_of_two_processes_that_compile_the_same_what_the_first_has_kept_stays(tm
     assert run(FASTER) == "2 []"
 
 
+REPLACED = """
+import shutil, subprocess, sys
+import leaf.mod, leaf.number
+shutil.rmtree("leaf/__pycache__")
+anew = "import numba; numba.njit('i8(i8)')(lambda one: one); import leaf.mod"
+subprocess.run([sys.executable, "-c", anew], check=True)
+try:
+    import top.mod
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.compiled
+def test_kernels_that_were_replaced_after_a_process_loaded_them_are_not_linked_into_others(
+    tmp_path: Path, run: Run
+) -> None:
+    """As where sources are changed and changed back meanwhile. What had the old names in it would be kept, and LLVM
+    would end every process that loads it."""
+    write(tmp_path, {**LEAF, "top/mod.py": CALLER})
+    run("import leaf.mod")
+    assert "answer: kernels on the disk have changed since this process began, restart it" in run(REPLACED)
+    assert run("from top.mod import more; print(more())") == "8"
+
+
 INLINED = re.compile(r"^@inline(?:_always)?\ndef (\w+)", re.MULTILINE)
 WORD = re.compile(r"\w+")
 

@@ -5,7 +5,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,11 @@ TOTALS = """
 class Senders:
     """Services that send a summary each ten times a second, in a thread."""
 
-    def __init__(self, services: dict[str, SendingService]) -> None:
+    def __init__(self, services: dict[str, SendingService], off: float = 0.0, called: Mapping[str, str] = {}) -> None:
+        """off: s by which the clocks of the robots are fast; called: what services call their robots, where not by
+        their own names. Neither changes, since a busy service sends much later what it was given."""
         self.sent = 0
-        self.off = 0.0  # s by which the clocks of the robots are fast
-        self.called: dict[str, str] = {}  # what services call their robots, where not by their own names
+        self.off, self.called = off, called
         self._services = services
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -64,8 +65,11 @@ class Senders:
 
 
 @pytest.fixture
-def senders(tmp_path: Path) -> Iterator[Senders]:
-    """Two services, of which one is locked, and lake.toml for them and for one that is not there."""
+def senders(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Senders]:
+    """Two services, of which one is locked, and lake.toml for them and for one that is not there.
+
+    Its parameter has the other arguments of Senders.
+    """
     assert main(["keys", str(tmp_path / "keys"), "fleet"]) == 0
     services = {}
     for name, curve in (("arm1", None), ("arm2", locked(tmp_path / "keys"))):
@@ -80,7 +84,7 @@ arm1 = {{ endpoint = "{services["arm1"].endpoint}" }}
 arm2 = {{ endpoint = "{services["arm2"].endpoint}", server_key = "keys/server.key" }}
 away = {{ endpoint = "tcp://127.0.0.1:9" }}
 """)
-    found = Senders(services)
+    found = Senders(services, **getattr(request, "param", {}))
     yield found
     found.close()
 
@@ -134,10 +138,10 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     assert "<h1>No robot can be compared" in (tmp_path / "f.html").read_text()
 
 
+@pytest.mark.parametrize("senders", [{"off": 3_600.0, "called": {"arm2": "arm7"}}], indirect=True, ids=["an hour"])
 def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said(
     senders: Senders, tmp_path: Path, start_program: Callable[..., Any]
 ) -> None:
-    senders.off, senders.called = 3_600.0, {"arm2": "arm7"}
     begun = time.time()
     program = collecting(senders, start_program, tmp_path / "lake.toml", 3.0)
     program.send_signal(signal.SIGINT)
