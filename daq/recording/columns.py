@@ -123,7 +123,7 @@ def read(file: Path, columns: Columns | None) -> Channels:
 def check_times(file: Path, channels: Channels) -> None:
     """Raise RecordingError where rows are so far apart that times in ms must have been taken for s, or run backwards.
 
-    Rows that come somewhat late are put in order; a run behind another one would be mixed with it.
+    Rows that come somewhat late are put in order; a second run in the same file would be mixed with the first.
     """
     for roles in channels.values():
         for series in roles.values():

@@ -186,8 +186,9 @@ def _prepare_rows(learning: Learning) -> None:
 def _keep_rows(first: int, end: int, slow: float, learning: Learning) -> None:
     """Add rows that were learnt to the sums of the fit, and keep them; slow: rad/s (m/s), see _weigh."""
     rows, learnt, sums = learning.rows, learning.learnt, learning.sums
-    for i in range(len(sums.theta) if sums.starting else 0):
-        sums.theta[i] = learnt.state.theta[i]
+    if sums.starting:  # each row is predicted by what it has taught as well
+        for i in range(len(sums.theta)):
+            sums.theta[i] = learnt.state.theta[i]
     for row in range(first, end):
         if learning.has_motion:
             widen_range(rows.speed[row, 0], rows.motion[row, 0, 0], learning.motion_range)
@@ -224,7 +225,7 @@ def _learn(first: int, last: int, learning: Learning) -> int:
         _weigh(rows.phi[first:last], rows.y[first:last], speed, motion, reversal, slow, phi, y)
     done, count, starting = 0, last - first, learning.sums.starting
     while done < count and not loop.review:
-        until = done + 1 if starting else count  # a row whose θ is not known is predicted by what it has taught
+        until = done + 1 if starting else count  # rows of a start are learnt one by one, see _keep_rows
         here = slice(done, until)
         done += advance(
             learnt, gate, learning.judged, loop, phi[here], y[here], speed[here], least, taught[here], finite[here]

@@ -52,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
         return fail(f"--names: expected {count} names as there are joints, found {len(names)}", EXIT_USAGE)
     if lacking:
         which = f"{', '.join(lacking)} {'have' if len(lacking) > 1 else 'has'}"
-        fail(f"{recording}: {which} no torque (no column of its name, or one without numbers): left out of the table")
+        said = f"{which} no torque (no column of its name, or one without numbers): left out of the table"
+        print(f"jointwatch: {recording}: {said}", file=sys.stderr)
     with Progress("columns") as progress:
         progress.read("looking for mistakes", files)
         mistakes = mistakes_under(recording, text)
