@@ -1,4 +1,4 @@
-"""Makes `summary/<joint>`: once a second what a fleet compares and keeps of a joint, in one small message."""
+"""Makes `summary/<joint>`: one small message a second with everything that a fleet compares and stores of a joint."""
 
 import msgpack
 
@@ -14,11 +14,11 @@ class JointSummary:
     def __init__(
         self, model: str, unit: str, units: Map, publication: Publication, use: JointUse, records: ChangeRecords | None
     ) -> None:
-        """model: kind of the joint's model; unit: of its torque (force); units: of its parameters, by name; use: its
-        counts; records: what has changed of it."""
+        """model: kind of the joint's model; unit: unit of its torque (force); units: units of its parameters, by name;
+        use: its counts; records: records of its changes."""
         self._fixed = {"model": model, "unit": unit}
         self._units, self._publication, self._use, self._records = units, publication, use, records
-        self._last = -1  # s of the samples' clock, of the last summary
+        self._last = -1  # s on the clock of the samples, time of the last summary
         self._status = ""
 
     def due(self, tick: int) -> bool:
@@ -27,13 +27,13 @@ class JointSummary:
 
     @property
     def next_due(self) -> int:
-        """Time of a sample (ns) from which the next one is due."""
+        """Time of the sample (ns) at which the next summary is due."""
         return (self._last + 1) * EVERY
 
     def messages(self, estimate: Estimate, tick: int, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """The summary where one is due, or where the status is another one than in the last.
+        """Return the summary if one is due, or if the status has changed since the last one.
 
-        tick: ns of the newest sample; timestamp: Unix s of it.
+        tick: time of the newest sample, ns; timestamp: the same instant, Unix s.
         """
         status = estimate.status.value
         if not self.due(tick) and status == self._status:
