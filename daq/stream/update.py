@@ -79,8 +79,8 @@ class Publication:
     boot: int  # drawn at random at every start of the core
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
-    # of estimates: what the texts of the last one depend on, its map, and the form of it, made where a second one has
-    # the same texts: words that change with each message pay for none; the form of residuals
+    # Of estimates: the values on which the texts of the last one depend, its map, and its form, which is made when a
+    # second one has the same texts, so that messages with ever new texts cost no form. Then the form of residuals
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     _body: Map = field(default_factory=dict, repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
