@@ -32,16 +32,8 @@ FIELDS: Final = ("position", "velocity", "effort")
 
 Rows = dict[str, list[tuple[float, ...]]]  # joint → rows of time (s) and its fields
 Topics = dict[str, Rows]
-COMMANDS: Final = (
-    "command",
-    "cmd",
-    "desired",
-    "target",
-    "goal",
-    "reference",
-    "setpoint",
-    "plan",
-)  # words in names of topics with commands
+# words in names of topics that carry commands
+COMMANDS: Final = ("command", "cmd", "desired", "target", "goal", "reference", "setpoint", "plan")
 JointState = tuple[float, list[str], list[tuple[float, ...]]]  # stamp, s, names, and each field of all
 _MOST: Final = 10_000  # largest number of joints in a message; a larger number means that the message is damaged
 

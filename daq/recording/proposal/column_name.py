@@ -39,15 +39,8 @@ _UNITS: Final = {
     "ticks": "counts", "inc": "counts", "incr": "counts", "cnt": "counts", "increments": "counts", "nmm": "N·mm",
     "ncm": "N·cm", "kgcm": "kg·cm", "permille": "‰", "promille": "‰", "mdeg": "mdeg",
 } | _PER  # fmt: skip
-_OWN: Final = (
-    "ticks",
-    "inc",
-    "incr",
-    "cnt",
-    "increments",
-    "permille",
-    "promille",
-)  # words to which `parse` gives another meaning
+# words to which `parse` gives another meaning
+_OWN: Final = ("ticks", "inc", "incr", "cnt", "increments", "permille", "promille")
 
 
 class ColumnName(NamedTuple):
