@@ -2,7 +2,7 @@
 
 zstd of: magic, bytes of the head, readings (u4 each); the head; then the columns, little-endian, in order of arrival:
 channel (u2), time (i8, differences), the bits of value (i8, differences between neighbours after a stable sort by
-channel), flags (u4). Quantised signals then repeat themselves: a third of what rows take.
+channel), flags (u4). Quantised signals then repeat, which needs a third of the space of rows.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """Checksums of frames and packets: their names, and one kernel step for all of them.
 
-A CRC is given by Rocksoft's parameters (Williams 1993: width, polynomial, initial value, reflection, final xor); the
-catalogue of reveng.sourceforge.io has the same names and check values. `sum8` and `xor8` are the plain ones.
+A CRC is described by Rocksoft's parameters (Williams 1993: width, polynomial, initial value, reflection, final xor);
+the catalogue of reveng.sourceforge.io has the same names and check values. `sum8` and `xor8` are the plain ones.
 """
 
 from typing import Annotated, Final, Literal, NamedTuple
