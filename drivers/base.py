@@ -89,8 +89,7 @@ class Driver(Protocol):
         """
 
     def counters(self) -> Mapping[str, int]:
-        """Return totals since opening: TRAFFIC, and one counter per cause of loss (e.g. 'unmatched', 'bad_crc',
-        'truncated')."""
+        """Return totals since opening: TRAFFIC, and one counter per cause of loss (e.g. 'unmatched', 'bad_crc')."""
 
 
 class Loss(NamedTuple):
@@ -124,8 +123,7 @@ class DriverSettings(StrictSettings):
         return str(getattr(self, "kind", ""))
 
     def signals(self) -> Mapping[str, str]:
-        """Return every signal of this driver without opening the wire: "MESSAGE.signal" → SI unit. Raises
-        LayoutError."""
+        """Return all signals without opening the wire: "MESSAGE.signal" → SI unit. Raises LayoutError."""
         raise NotImplementedError
 
     def check(self, wanted: Sequence[Wanted]) -> None:
@@ -152,8 +150,7 @@ class DriverSettings(StrictSettings):
         return ""
 
     def wire(self) -> tuple[str, ...]:
-        """Return the resource that two drivers of one configuration must not share, such as the path of a port; empty:
-        none."""
+        """Return the resource that two drivers must not share, such as the path of a port; empty: none."""
         return ()
 
     @classmethod

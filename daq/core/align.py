@@ -71,8 +71,7 @@ class Sorter:
         self.places = np.zeros((len(joints), 4), np.int64)
 
     def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
-        """Yield (index of the joint, times, values, columns) for every joint with readings in the batch, in arrival
-        order."""
+        """Yield (index of the joint, times, values, columns) of every joint with readings, in order of arrival."""
         count, rows = len(readings), words(readings)
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
         present = sort(rows, rows.view(np.float64), self.joint, self.column, self.places, times, values, columns)

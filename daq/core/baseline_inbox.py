@@ -44,8 +44,7 @@ class BaselineInbox:
             log.warning("drift is not measured until a baseline is set again: %s", error)
 
     def changed(self) -> dict[str, Any] | None:
-        """Return the baselines that changed since the last call: joint → daq.state.baselines.Baseline as a map, or
-        None."""
+        """Return the baselines that changed since the last call as maps (daq.state.baselines.Baseline), or None."""
         now = time.monotonic()
         if now < self._due:
             return None

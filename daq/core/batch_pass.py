@@ -136,8 +136,7 @@ class BatchPass:
             turn += 1
 
     def _places(self, present: int) -> list[list[int]]:
-        """Return [number of the joint, its first reading, the one after its last reading, its task]; long decisions
-        last."""
+        """Return [number, first reading, reading after the last, task] of each joint; long decisions come last."""
         return sorted(self._sorter.places[:present].tolist(), key=_takes_long)
 
 

@@ -79,8 +79,7 @@ def key(joint: JointSection) -> str:
 
 
 def _settings(joint: JointSection) -> str:
-    """Return a digest of the joint's settings alone; records of changes stay valid in another version of the
-    program."""
+    """Return a digest of the joint's settings alone; records of changes are valid in any version of the program."""
     return hashlib.sha256(joint.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
 
 

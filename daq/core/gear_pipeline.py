@@ -70,8 +70,8 @@ class PlayPipeline(Generic[Watch]):
         self.watch = self._build()
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. If that fails, starts anew and raises NotTheSameError or the error of a damaged
-        state."""
+        """Continue from a stored state. If that fails, starts anew and raises (NotTheSameError if the settings
+        differ)."""
         try:
             self.watch.resume(state)
         except Exception:

@@ -181,8 +181,7 @@ class JointPipeline:
         return messages
 
     def _prepare_next_turn(self) -> None:
-        """Set the state of the pass: whether Python must handle the next turns, and the data for finishing the
-        others."""
+        """Tell the pass whether Python must handle the next turns, and give it the data to finish the others."""
         uneventful = self.uneventful
         if uneventful.needs_python or not uneventful.may_repeat:
             self._note_repeats()
@@ -209,8 +208,7 @@ class JointPipeline:
         return self.gear is not None or (words is not None and not words.reasons)
 
     def _see_next_turn(self) -> None:
-        """Let Python handle the next turn and make an update: something has changed that the joint's rows do not
-        show."""
+        """Let Python handle the next turn and make an update after a change that the joint's rows do not show."""
         self._intervals.no_update_before, self.uneventful.needs_python = 0, True
 
     def watch_channels(self, wanted: bool) -> None:
@@ -262,8 +260,7 @@ class JointPipeline:
         return self.comparison.next_due(phases.report.time) if self._was_valid and self.estimator.settled else 0
 
     def _fill_form(self, time: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Return the messages of an update with the texts of the last one and new numbers. time: ns, time of the last
-        row."""
+        """Return the messages of an update with the texts of the last one and new numbers. time: last row, ns."""
         numbers, measured, predicted = self.estimator.phases.report.numbers()
         self.updates, self._last_update = self.updates + 1, now()
         times = (time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
@@ -292,8 +289,8 @@ class JointPipeline:
         return messages + self._update(self.estimator.estimate(), now, silence.rows.last_arrival, epoch, now)
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. If that fails, starts anew and raises NotTheSameError or the error of a damaged
-        state."""
+        """Continue from a stored state. If that fails, starts anew and raises (NotTheSameError if the settings
+        differ)."""
         self._see_next_turn()
         try:
             self.estimator.resume(state)
@@ -317,8 +314,7 @@ class JointPipeline:
         return messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now())
 
     def _present_state(self, before: EstimatorState) -> EstimatorState:
-        """Return the estimator's state; if the estimator has begun anew, the pass continues at the same place in the
-        readings."""
+        """Return the estimator's state; the pass continues at the same reading even if the estimator has begun anew."""
         state = self.state.estimator
         if state is not before:
             state.stop, state.late = before.stop, before.late

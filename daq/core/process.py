@@ -54,8 +54,7 @@ WAIT: Final = 0.05
 
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
-    """Run until SIGTERM. A SIGTERM before everything is open ends the process at once, since there is nothing to
-    save."""
+    """Run until SIGTERM, which ends the process at once before everything is open: there is nothing to save yet."""
     core = CoreProcess(config, runtime, life)
     gc.collect()
     gc.freeze()  # these objects live until the end: the garbage collector can skip them
@@ -172,8 +171,7 @@ class CoreProcess:
         self._looks.shutdown(wait=False, cancel_futures=True)
 
     def _report(self, receiver: CoreReceiver, now: int, epoch: int) -> None:
-        """Send due reports to the outlet: curve points of the next joint (all at once would delay updates), and
-        totals."""
+        """Send due reports to the outlet: totals, and curve points of one joint (all at once would delay updates)."""
         every = INSPECT_WATCHED if self._inbox.watched else INSPECT_UNWATCHED
         wait = every // len(self._pipeline.joints)
         if now >= self._inspected + wait:

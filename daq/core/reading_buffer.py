@@ -60,8 +60,7 @@ class ReadingBuffer:
         self._count, self._newest = end, int(self._waiting[end - 1, 0])
 
     def take(self, due: Nanoseconds, now: int) -> NDArray[np.void]:
-        """Remove and return the readings of joints whose update is due, in order of arrival. due: (joints,) ns; now:
-        ns."""
+        """Remove and return the readings of joints that are due, in order of arrival. due: (joints,) ns; now: ns."""
         over = now - self._oldest > LONGEST
         if not self._count or (self._newest < self._next and not over):
             return NOTHING

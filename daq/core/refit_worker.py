@@ -145,8 +145,7 @@ def _hand_over(result: Future[Any], given: Future[Any]) -> None:
 
 
 def _work_of(pid: int) -> tuple[float, bool]:
-    """Return the processor time that a process has used (ticks; −1: no such process), and whether it waits for a
-    processor."""
+    """Return the used processor time of a process (ticks; −1: it does not exist), and whether it waits for a core."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

@@ -147,8 +147,7 @@ class RobotPipeline:
         return {name: one.keep() for name, one in self._changes.items()}
 
     def resume_changes(self, kept: Mapping[str, Any]) -> None:
-        """Continue from a state that `keep_changes` returned. Raises TypeError, KeyError or ValueError if it has
-        another form."""
+        """Continue from a state of `keep_changes`. Raises TypeError, KeyError or ValueError if it has another form."""
         for name, one in self._changes.items():
             if name in kept:
                 one.resume(kept[name])

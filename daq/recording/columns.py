@@ -91,8 +91,7 @@ def load_columns(file: Path) -> Columns:
 
 
 def read(file: Path, columns: Columns | None) -> Channels:
-    """Read the channels of a recording, each with its own times. Raises RecordingError with all mistakes that were
-    found."""
+    """Read the channels of a recording, each with its own times. Raises RecordingError with all mistakes."""
     if is_bag(file):
         return _of_bag(file, columns)
     if file.suffix.lower() == SUFFIX:
@@ -182,8 +181,7 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
 
 
 def _time(table: Mapping[str, Floats], columns: Columns, name: str | None, problems: list[str]) -> Floats:
-    """Return the times of a column, (rows,) s; if there are none, returns an empty array and adds an entry to
-    problems."""
+    """Return the times of a column, (rows,) s; without times an empty array, and an entry in `problems`."""
     if name is None:
         length = max(max(np.shape(one)) for one in table.values())
         return np.arange(length) / float(columns.rate or 1)
@@ -216,8 +214,7 @@ def _channel(raw: Floats, column: Column) -> Floats:
 
 
 def _of_own_rows(time: Floats, values: Floats) -> ChannelSeries:
-    """Return a channel without rows that have no time and, in a log of several sources, without rows of other
-    sources."""
+    """Return a channel without rows that have no time, and without rows of other sources in the same log."""
     own = np.isfinite(time)
     has_value = np.isfinite(values)
     if has_value.any() and np.mean(~has_value) > FOREIGN:
@@ -288,8 +285,7 @@ def without_numbers(file: Path) -> str:
 
 
 def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:
-    """Return the columns of a recording of another program by name, with the file's notes on them. Raises
-    RecordingError."""
+    """Return the columns of another program's recording by name, with the file's notes. Raises RecordingError."""
     if is_bag(file):
         bag = read_bag(file)
         columns = {f"{name}.{key}": one for name, (_, fields) in bag.items() for key, one in fields.items()}

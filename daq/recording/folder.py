@@ -11,8 +11,7 @@ from daq.processes.logs import log
 
 
 class RecordingFolder:
-    """Keeps the folder within its limits by deleting the oldest recordings of this robot; it never deletes other
-    files."""
+    """Keeps the folder within its limits by deleting the oldest recordings of this robot, and no other files."""
 
     def __init__(self, settings: Record, robot: str) -> None:
         self.folder = settings.folder

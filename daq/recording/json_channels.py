@@ -12,8 +12,7 @@ from daq.stream.update import Map
 
 
 class JsonChannels:
-    """The channels of one file. Times are Unix ns; `published`: time of the block; `about`: time that a message
-    describes."""
+    """The channels of one file. Times are Unix ns; `published`: of the block; `about`: described by the message."""
 
     def __init__(self, file: McapFile) -> None:
         self._file = file

@@ -138,8 +138,7 @@ class McapFile:
             raise
 
     def close(self) -> None:
-        """Write the remaining records and the index, and wait for the disk; idempotent. Raises OSError as `write`
-        does."""
+        """Write the remaining records and the index, and wait for the disk; idempotent. Raises OSError."""
         if self._file < 0:
             return
         self.write()

@@ -248,8 +248,7 @@ class Recorder:
 
 
 def _recorded_configuration(config: Config) -> str:
-    """Return the configuration as JSON without sections that concern only this machine: keys, notifications,
-    gateways."""
+    """Return the configuration as JSON without sections about this machine: keys, notifications, gateways."""
     without: dict[str, bool | set[str]] = {"folder": True, "notify": True, "gateways": True, "publish": {"curve"}}
     if not config.robot_model:
         without["robot_model"] = True

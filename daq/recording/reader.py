@@ -85,8 +85,7 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
 
 
 def _channels(file: Path) -> int:
-    """Return the number of channels in the configuration; if that cannot be used, nothing is played and any number will
-    do."""
+    """Return the number of channels in the configuration; any number if it is unusable, since nothing is played."""
     try:
         return len(routes(configuration(file)))
     except RecordingError:
@@ -176,8 +175,7 @@ def _recorded_configuration(file: Path) -> dict[str, str]:
 
 
 def _records(file: Path, messages: bool = True) -> Iterator[McapRecord]:
-    """Yield every record before the first incomplete one; of a file that is being written, the records at its
-    opening."""
+    """Yield every record before the first incomplete one; of a growing file, the records at its opening."""
     begun = False
     try:
         for record in records(file, messages):

@@ -43,8 +43,7 @@ class Definition:
                     raise ValueError(f"a definition without its type {one.kind}")
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        """Decode a message to field → value (nested types: a map). Raises ValueError or struct.error if it is
-        damaged."""
+        """Decode a message to field → value (nested types: a map). Raises ValueError or struct.error."""
         if len(data) < 4 or data[0] or data[1] not in _PLAIN:
             raise ValueError("a message that is not in plain CDR")
         return self._decode("", _Cursor(data[4:], "<" if data[1] else ">"), 0)

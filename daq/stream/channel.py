@@ -40,8 +40,7 @@ log = logging.getLogger("jointwatch")
 
 
 class Sender:
-    """The driver's end of the channel. It never waits: readings that the core cannot take are lost, and counted by
-    sequence."""
+    """The driver's end of the channel. It never waits: readings that the core cannot take are lost and counted."""
 
     def __init__(self, endpoint: str, driver: str, awaited: Awaited | None = None) -> None:
         """awaited: the time until which readings may be kept; None: readings are sent at once."""
@@ -82,8 +81,7 @@ class Sender:
             self._kept = bytearray()
 
     def patience(self, longest: float) -> float:
-        """Return the longest duration of the next read (s), at most `longest`, so that kept readings are sent in
-        time."""
+        """Return the longest duration of the next read (s), up to `longest`, so that kept readings are in time."""
         if not self._kept:
             return longest
         return min(longest, max(SHORTEST, (self._until - time.monotonic_ns()) / 1e9))
@@ -126,8 +124,7 @@ class DriverLink:
 
 
 class Ledger:
-    """Stores in a file how many readings of each driver the core has processed, so that a new core counts the
-    losses."""
+    """Stores the number of processed readings of each driver in a file, so that a new core counts losses."""
 
     def __init__(self, path: Path) -> None:
         self._file = SealedFile(path)

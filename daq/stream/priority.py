@@ -40,8 +40,7 @@ def ask_for_short_slice() -> bool:
 
 
 def take_usual_slice() -> bool:
-    """Let this thread, which may have inherited a short slice, run in usual slices; returns whether that was
-    possible."""
+    """Let this thread, which may have inherited a short slice, run in usual slices; returns whether it worked."""
     return _set_slice(0)
 
 
@@ -88,8 +87,7 @@ def allowed(priority: int) -> bool:
 
 
 def give(context: "zmq.Context[zmq.Socket[bytes]]", priority: int) -> None:
-    """Give the threads of a context the priority, before it has a socket. If that is not allowed, ZeroMQ ends the
-    process."""
+    """Give a context's threads the priority, before it has a socket. If not allowed, ZeroMQ ends the process."""
     if priority:
         context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_RR)
         context.set(zmq.THREAD_PRIORITY, priority)

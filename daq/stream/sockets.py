@@ -148,8 +148,7 @@ class Forwarder:
         return socket
 
     def _upstream(self) -> Socket:
-        """Open the socket that the second hop reads; it subscribes at once, so that the first subscriber misses
-        nothing."""
+        """Open the socket of the second hop; it subscribes at once, so that the first subscriber misses nothing."""
         socket = self._open(zmq.XSUB)
         for address in (INSIDE, LATE):
             socket.connect(address)

@@ -69,8 +69,7 @@ def unpack(data: bytes) -> TurnBlock:
 
 
 def _batch(values: Sequence[Any]) -> Batch:
-    """Make a batch from its values; an older recording may have a number as the last value, which is not used any
-    more."""
+    """Make a batch from its values; older recordings may have a number as last value, which is ignored."""
     batch = Batch(*values[: len(Batch._fields)])
     return batch if batch.seen is None or isinstance(batch.seen, dict) else batch._replace(seen=None)
 

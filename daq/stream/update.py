@@ -138,8 +138,7 @@ class Publication:
         return topic, PACKER.pack(body)
 
     def _form_of_last(self) -> Form | None:
-        """Return the form of the last estimate; None if there was none, or if its sequence number cannot be
-        increased."""
+        """Return the form of the last estimate; None without one, or if its sequence number cannot be increased."""
         if self._form is None:
             if not self._body:
                 return None

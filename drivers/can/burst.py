@@ -26,9 +26,8 @@ REST: Final = 200_000  # initial margin for the rest of a burst, ns, also used w
 LEAST: Final = 20_000  # smallest margin, ns: some frames on their way through the kernel
 LONGER, SHORTER = 20_000, 1_000  # changes of the margin, ns
 LASTING: Final = 100  # reads after which it is tested whether bursts still come in pieces
-STEADY: Final = (
-    8  # bursts in a row at one pace, from which the next is foreseen; more off it than on it, until it is learnt anew
-)
+# bursts of one period after which the next is predicted; at twice this irregularity the period is estimated anew
+STEADY: Final = 8
 ALIKE: Final = 0.1  # largest deviation of a burst from its expected time, as a share of the period
 LONGEST: Final = 2_000_000  # longest delay of a frame that comes between bursts, ns
 
@@ -40,34 +39,32 @@ class Burst(Layout):
     left: int = 0  # number of coming reads that wait for the rest of their burst
     first: int = 0  # arrival of the first frame of the last burst
     next: int = 0  # expected arrival of the first frame of the next burst
-    pace: int = 0  # period of the bursts, ns
-    alike: int = 0  # number of consecutive bursts with this period
-    odd: int = 0  # counts up by two for each burst off the grid, and down by one for each on it
-    grace: int = REST  # margin for a burst, ns
-    foreseen: bool = False  # whether the last burst was predicted
+    period: int = 0  # period of the bursts, ns
+    regular: int = 0  # number of consecutive bursts with this period
+    irregularity: int = 0  # counts up by two for each burst off the grid, and down by one for each on it
+    margin: int = REST  # margin for a burst, ns
+    predicted: bool = False  # whether the last burst was predicted
     so_far: int = 0  # number of frames read of the last burst
     usual: int = 0  # number of frames of the burst before it
 
 
 @inline
-def foreseen(burst: Burst, now: int) -> int:
-    """Return the time (ns) until which to sleep, when the next burst will have arrived; 0: unknown. To be called
-    first."""
-    if burst.left == 0 or burst.alike < STEADY or burst.so_far < burst.usual:
+def time_of_burst(burst: Burst, now: int) -> int:
+    """Return the time (ns) until which to sleep for the next burst; 0: unknown. It is called before each read."""
+    if burst.left == 0 or burst.regular < STEADY or burst.so_far < burst.usual:
         return 0
-    until = burst.next + burst.grace
+    until = burst.next + burst.margin
     return until if 0 < until - now <= LONGEST else 0
 
 
 @inline
-def met(burst: Burst, now: int, whole: bool) -> int:
-    """Note the arrival of a first frame; whole: whether the rest is there as predicted. Returns the time to sleep,
-    ns."""
+def first_frame_came(burst: Burst, now: int, whole: bool) -> int:
+    """Note a first frame; whole: whether the rest is there as predicted. Returns the time to sleep, ns."""
     pieces = now - burst.read < CLOSE
-    if burst.foreseen:
-        grace = burst.grace + (LONGER if pieces else -SHORTER)
-        burst.grace = min(max(grace, LEAST), REST)
-    burst.foreseen = whole
+    if burst.predicted:
+        margin = burst.margin + (LONGER if pieces else -SHORTER)
+        burst.margin = min(max(margin, LEAST), REST)
+    burst.predicted = whole
     if pieces:
         burst.left = LASTING
     if burst.left == 0:
@@ -75,17 +72,17 @@ def met(burst: Burst, now: int, whole: bool) -> int:
     burst.left -= 1
     if whole:
         return 0
-    return burst.grace if burst.alike >= STEADY else REST
+    return burst.margin if burst.regular >= STEADY else REST
 
 
 @inline
-def missed(burst: Burst) -> None:
+def burst_missed(burst: Burst) -> None:
     """Note that a predicted burst did not come."""
-    burst.grace, burst.foreseen = min(burst.grace + LONGER, REST), False
+    burst.margin, burst.predicted = min(burst.margin + LONGER, REST), False
 
 
 @inline
-def note(burst: Burst, times: NDArray[np.int64]) -> None:
+def note_frames(burst: Burst, times: NDArray[np.int64]) -> None:
     """Note the arrival times of the frames after a read, monotonic ns, ascending."""
     for i in range(len(times)):
         if times[i] - burst.first >= CLOSE:
@@ -99,30 +96,30 @@ def _begin(burst: Burst, first: int) -> None:
     since = first - burst.first
     burst.first = first
     burst.usual, burst.so_far = burst.so_far, 0
-    if burst.alike < STEADY:
+    if burst.regular < STEADY:
         _learn(burst, first, since)
         return
-    pace = burst.pace
-    expected = burst.next + pace * int(np.rint((first - burst.next) / pace))  # some bursts may have been lost
+    period = burst.period
+    expected = burst.next + period * int(np.rint((first - burst.next) / period))  # some bursts may have been lost
     off = first - expected
-    if abs(off) > ALIKE * pace:
+    if abs(off) > ALIKE * period:
         off = 0
-        burst.odd += 2
-        if burst.odd >= 2 * STEADY:  # a third of the bursts is off this grid
-            burst.alike = 0
+        burst.irregularity += 2
+        if burst.irregularity >= 2 * STEADY:  # a third of the bursts is off this grid
+            burst.regular = 0
     else:
-        burst.odd = max(burst.odd - 1, 0)
-    burst.pace = pace + off // 64
-    burst.next = expected + burst.pace + off // 4
+        burst.irregularity = max(burst.irregularity - 1, 0)
+    burst.period = period + off // 64
+    burst.next = expected + burst.period + off // 4
 
 
 @inline
 def _learn(burst: Burst, first: int, since: int) -> None:
     """Estimate the period as the mean of consecutive similar periods."""
-    if abs(since - burst.pace) > ALIKE * burst.pace:
-        burst.alike, burst.pace = 0, since
+    if abs(since - burst.period) > ALIKE * burst.period:
+        burst.regular, burst.period = 0, since
     else:
-        burst.alike += 1
-        burst.pace += (since - burst.pace) // (burst.alike + 1)
-    burst.odd = 0
-    burst.next = first + burst.pace
+        burst.regular += 1
+        burst.period += (since - burst.period) // (burst.regular + 1)
+    burst.irregularity = 0
+    burst.next = first + burst.period

@@ -13,8 +13,7 @@ log = logging.getLogger("jointwatch")
 
 
 def enlarge(sock: socket.socket, name: str) -> int:
-    """Enlarge a socket's queue as far as the kernel allows, to hold frames of over a second; returns its size in
-    frames."""
+    """Enlarge a socket's queue as far as the kernel allows, for over a second; returns its size in frames."""
     for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
         with suppress(PermissionError):
             sock.setsockopt(socket.SOL_SOCKET, option, ROOM)

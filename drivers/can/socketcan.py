@@ -99,8 +99,7 @@ class SocketCan:
         return self._lost
 
     def _look(self, before: int, found: int) -> None:
-        """Process bus errors among these frames, and check whether the interface is up again. Raises
-        LinkPausedError."""
+        """Process bus errors among these frames, and check that the interface is up. Raises LinkPausedError."""
         if self._receiver.errors != before:
             frames = self._receiver.frames(found)
             which = np.flatnonzero(frames.ids & ERROR)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.can import packed_frame
-from drivers.can.burst import Burst, foreseen, met, missed, note
+from drivers.can.burst import Burst, burst_missed, first_frame_came, note_frames, time_of_burst
 from drivers.can.packed_frame import PackedRead
 from drivers.can.system_calls import MONOTONIC, difference, errno_location, now, readable, recvmmsg, sleep_until
 from drivers.decode.extract import CompiledLayout, extract
@@ -199,26 +199,26 @@ def _wait_and_take(timeout, intake):  # type: ignore[no-untyped-def]
         return -1
     burst, clocks = intake.burst, intake.clocks
     found = 0
-    until = foreseen(burst, now(MONOTONIC, clocks))
+    until = time_of_burst(burst, now(MONOTONIC, clocks))
     if until > 0:
         sleep_until(until, clocks)
         found = _take(intake)
         if found > 0:
-            met(burst, until, True)
+            first_frame_came(burst, until, True)
         elif found < 0 and intake.errno not in _AGAIN:
             return found
         else:
-            missed(burst)
+            burst_missed(burst)
     if found <= 0:
         if readable(intake.descriptor, timeout, clocks):
             arrived = now(MONOTONIC, clocks)
-            pause = met(burst, arrived, False)
+            pause = first_frame_came(burst, arrived, False)
             if pause > 0:
                 sleep_until(arrived + pause, clocks)
         found = _take(intake)
     if found > 0:
         burst.read = now(MONOTONIC, clocks)
-        note(burst, intake.times[:found])
+        note_frames(burst, intake.times[:found])
     return found
 
 

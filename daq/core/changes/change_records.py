@@ -135,8 +135,7 @@ class ChangeRecords:
         self._alarm, self._gradual = begin, 0.0
 
     def note_gradual(self, begin: float) -> None:
-        """Note that the change that caused alarms goes on gradually. begin: Unix s of the first row of the first
-        alarm."""
+        """Note that a change with alarms goes on gradually. begin: Unix s of the first row of the first alarm."""
         self._alarm, self._gradual = 0.0, begin
         for record in self.records:
             if not record.over and record.evidence == "alarm" and record.since >= begin:

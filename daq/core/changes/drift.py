@@ -265,8 +265,7 @@ class Comparison:
         return self.records.refer(timestamp, timestamp)
 
     def keep(self) -> Map | None:
-        """Return the state that outlives a restart: the reference from the start, and the records; None if there is
-        none."""
+        """Return the state that outlives a restart: reference from the start, and records; None if there is none."""
         if self.records is None or not (self._own or self.records.records):
             return None
         own = self._baseline.model_dump() if self._own and self._baseline is not None else None
@@ -274,8 +273,7 @@ class Comparison:
         return {"start": own, "settling": self._settling, "signature": signature, **self.records.keep()}
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Continue from a state that `keep` returned. Raises TypeError, KeyError or ValueError if it has another
-        form."""
+        """Continue from a state of `keep`. Raises TypeError, KeyError or ValueError if it has another form."""
         assert self.records is not None
         if saved["start"] is not None and self._baseline is None:
             self._baseline, self._own = Baseline.model_validate(saved["start"]), True

@@ -111,8 +111,7 @@ class JointInRobot:
         }  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
-        """Continue from a state that `keep` returned. Raises TypeError, KeyError or ValueError if it has another
-        form."""
+        """Continue from a state of `keep`. Raises TypeError, KeyError or ValueError if it has another form."""
         own = None if kept["own"] is None else Baseline.model_validate(kept["own"])
         offset = None if kept["offset"] is None else (float(kept["offset"][0]), float(kept["offset"][1]))
         self._settling, self._since, self._referred = (

@@ -33,8 +33,7 @@ class ChannelWatch:
         del self._rows[:-KEPT]
 
     def messages_due(self, epoch: int) -> list[tuple[bytes, bytes]]:
-        """Return the message with the samples since the last one, if there are any. epoch: ns to add to get Unix
-        time."""
+        """Return the message with new samples, if there are any. epoch: ns to add to get Unix time."""
         if not self._rows:
             return []
         times, values = zip(*self._rows, strict=True)

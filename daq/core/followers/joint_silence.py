@@ -29,8 +29,7 @@ class RowsState(Layout):
 
 
 class JointSilence:
-    """Tracks which data of one joint are missing. Times are monotonic, in ns; `estimator` is the joint's present
-    one."""
+    """Tracks which data of one joint are missing. Times are monotonic ns; `estimator` is the present one."""
 
     def __init__(self, joint: JointSection, channels: tuple[str, ...]) -> None:
         """channels: names of the columns of the joint's samples."""
@@ -44,8 +43,7 @@ class JointSilence:
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])
 
     def note_rows(self, arrival: int, refused: bool, estimator: JointEstimator) -> None:
-        """Note the arrival of the newest window of samples without a gap. refused: whether the joint's frames are
-        refused."""
+        """Note the arrival of the newest window of samples without a gap. refused: whether frames are refused."""
         rows = self.rows
         if refused or (self.missing and self.missing[0].code not in ROWLESS):  # no row can be expected meanwhile
             rows.row_arrival = 0
@@ -99,8 +97,7 @@ class JointSilence:
         )
 
     def _rowless_after(self, estimator: JointEstimator) -> int:
-        """Return the time without a row (ns) after which the joint is faulted: the channels' limit plus the span of a
-        row."""
+        """Return the time without a row (ns) until the joint is faulted: the channels' limit plus the span of a row."""
         own = estimator.conditioner
         spanned = 1e9 * own.support * own.period
         return round(max(float(self._stale_after.max()), FEWEST_ROWS * 1e9 * own.row_period) + spanned)

@@ -46,8 +46,7 @@ class JointUse:
         )
 
     def before_second_of(self, tick: int) -> Map:
-        """Return the counts at the beginning of the second of this sample (ns), independent of how samples are
-        batched."""
+        """Return the counts at the beginning of the second of this sample (ns), for any division into batches."""
         state, second = self.state, tick // EVERY
         if second > state.second or not state.noted:
             return self.totals()

@@ -123,8 +123,7 @@ def _hand_over(ticks: Nanoseconds, samples: Floats, step: float, stores: bool, s
 
 @inline
 def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersState) -> bool:
-    """Take the first samples, unless the watch of causes has to process them in Python; returns whether it took
-    them."""
+    """Take the first samples and return True, unless the watch of causes has to process them in Python."""
     if state.stores and state.stored.count + count >= state.chunk:
         return False
     if count > 0:

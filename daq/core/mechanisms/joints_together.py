@@ -47,8 +47,7 @@ class JointsTogether:
     """Collects on one clock the samples that the estimators of several joints get."""
 
     def __init__(self, names: Sequence[str], rates: Sequence[float], columns: Sequence[NDArray[np.int64]]) -> None:
-        """rates: Hz of each joint; columns: for each joint the channels that are used, the same number for every
-        joint."""
+        """rates: Hz of each joint; columns: the channels that are used of each joint, equally many of all."""
         self.names = names
         self.period = 1.0 / rates[0]
         self.last = 0  # ns, time of the last row
@@ -110,8 +109,7 @@ class JointsTogether:
         )
 
     def fault_due(self, now: int) -> bool:
-        """Whether an update about a fault is due, since without rows nothing else causes an update; now: monotonic
-        ns."""
+        """Whether an update about a fault is due; without rows nothing else causes one. now: monotonic ns."""
         due = bool(self.faults) and now - self._last_fault >= FAULTED_EVERY
         if due:
             self._last_fault = now

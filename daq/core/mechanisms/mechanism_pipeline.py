@@ -30,8 +30,7 @@ class MechanismPipeline:
     def __init__(
         self, description: Description, joints: Mapping[str, JointSection], publication: Publication, interval: int
     ) -> None:
-        """joints: joints of the configuration, including all that drive the mechanism; interval: ns between two
-        updates."""
+        """joints: joints of the configuration, including all drives of the mechanism; interval: ns between updates."""
         self.name = MECHANISM
         driving = driving_joints(description, joints)
         self._joints = [driving[link.name] for link in description.links if link.drive]  # in the order of the drives

@@ -163,8 +163,7 @@ class _Document:
         return list(names)
 
     def _names_in_file(self, keys: Sequence[Key]) -> list[str]:
-        """Return the names that the file gives by key, or in a list with one entry a joint; "" for a joint without a
-        name."""
+        """Return the names in the file by key, or in a list with one entry a joint; "" for a joint without a name."""
         known = self._contents.joint_names
         if all(is_number(key) for key in keys):
             if len(known) != len(keys):

@@ -76,8 +76,7 @@ def guess(matrix: Floats, name: str, beside: Clock | None = None, texts: int = 0
 
 
 def _joint_states(matrix: Floats, name: str, rest: list[int], time: Floats | None) -> list[ColumnFamily]:
-    """Return the quantities of joint states in their order if the second is the derivative of the first; else
-    nothing."""
+    """Return the quantities of joint states in order if the second is the derivative of the first, else nothing."""
     joints = len(rest) // 3
     parts = [[(i, matrix[:, i]) for i in rest[k * joints : (k + 1) * joints]] for k in range(3)]
     q, v = ([values[:ROWS] for _, values in part] for part in parts[:2])
@@ -87,8 +86,7 @@ def _joint_states(matrix: Floats, name: str, rest: list[int], time: Floats | Non
 
 
 def _clock(matrix: Floats, name: str) -> tuple[Clock | None, list[int]]:
-    """Return the first column if it rises evenly, or the second after a counter of rows, and the indices of all
-    others."""
+    """Return the first column if it rises evenly, or the second after a counter of rows; and all other indices."""
     places = list(range(matrix.shape[1]))
     at = 0
     if is_counter(matrix[:, 0]) and matrix.shape[1] > 1 and is_clock(matrix[:, 1].astype(float)):
