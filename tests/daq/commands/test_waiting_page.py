@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def asked(port: int, path: str = "/") -> tuple[int, http.client.HTTPMessage, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30.0)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60.0)
     connection.request("GET", path)
     answer = connection.getresponse()
     with answer:
