@@ -16,7 +16,7 @@ from daq.core import refit_worker
 from daq.core.refit_worker import NICE, RefitWorker, RefitWorkerError
 from daq.processes import cluster
 from daq.processes.child import without_collections
-from tests.support.processes.garbage import ENDED, Garbage, collected
+from tests.support.garbage import ENDED, Garbage, collected
 from tests.support.processes.waiting import wait_until
 
 

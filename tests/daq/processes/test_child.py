@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daq.processes.child import Child, give_memory_back, give_pages_of_files_back, without_collections
-from tests.support.processes.garbage import ENDED, Garbage, collected
+from tests.support.garbage import ENDED, Garbage, collected
 
 BLOCK = 4096
 BLOCKS = 10_000
