@@ -7,6 +7,7 @@ answer; the core does not notice the difference.
 """
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -163,6 +164,7 @@ def _pool(method: str) -> tuple[ProcessPoolExecutor, Any]:
 def _settle(core: int, pid: Any) -> None:
     """Prepare the worker process: it ends with the core, ignores Ctrl-C, and has a lower priority."""
     pid.value = os.getpid()
+    gc.freeze()  # garbage of the core is not this process's to end
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)
