@@ -18,6 +18,8 @@ from estimators.thresholds import GOOD, MISFIT_OVER
 LEAST: Final = 8.0
 #: blocks, argued: Memory in which changes of the values are counted, that of θ.
 MINUTE: Final = 60.0
+NOW: Final = 1  # codes of FitState.varies: the last seconds have other values …
+OFTEN: Final = 2  # … and so it was again and again
 # misfit regressors of an output that are not proportional to its torque, from the first to before the last
 NOT_LINEAR: Final = (CAUSES.index(TORQUE), CAUSES.index(SATURATION) + CAUSES.count(SATURATION))
 
@@ -83,13 +85,19 @@ def _disproportion(fit: FitState) -> float:
 
 
 @inline
-def _compare_recent(fit: FitState) -> None:
-    """Write whether the last seconds have other values than θ, now or again and again within a minute."""
+def _compare_recent(fit: FitState, alarming: bool) -> None:
+    """Write whether the last seconds have other values than θ, now or again and again within a minute.
+
+    What an alarm is about to answer happens now; it is counted among the changes only if no alarm comes.
+    """
     p, fade = len(fit.steps), math.exp(-1.0 / MINUTE)
     gain = recent_gain(fit.recent, fit.scores.theta + fit.behind, fit.recent_rows, fit.settings.overlap)
-    fit.differing, fit.compared = fade * fit.differing + gain, fade * fit.compared + fit.recent[p, p]
+    if not alarming:
+        fit.differing, fit.compared = fade * fit.differing + gain, fade * fit.compared + fit.recent[p, p]
     limit = ((MISFIT_OVER if fit.varies else 1.0) * SMALL) ** 2
-    fit.varies = gain > limit * fit.recent[p, p] or fit.differing > limit * fit.compared
+    fit.varies = NOW if gain > limit * fit.recent[p, p] else 0
+    if fit.differing > limit * fit.compared:
+        fit.varies = OFTEN
 
 
 @kernel((FitState, Learnt))
@@ -101,11 +109,9 @@ def report(fit: FitState, learnt: Learnt) -> bool:
     enough.
     """
     judged = fit.scores
-    if learnt.state.cusum > 0.0:
-        return False
     if fit.sums.torque and judged.blocks > YOUNG:
-        _compare_recent(fit)
-    if judged.effective_blocks < LEAST:
+        _compare_recent(fit, learnt.state.cusum > 0.0)
+    if judged.effective_blocks < LEAST or learnt.state.cusum > 0.0:
         return False
     for k in range(len(fit.gains)):
         fit.gains[k], fit.found[k] = judged.gains[k], judged.coefficients[k]

@@ -30,7 +30,7 @@ from estimators.misfit.regressors import (
     TORQUE,
 )
 from estimators.online.judgement import step_effects
-from estimators.online.judgement.block_end import LEAST, fade, report
+from estimators.online.judgement.block_end import LEAST, NOW, fade, report
 from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.widening import (
@@ -163,7 +163,7 @@ class ModelFit:
         state.sums.products[:] = state.sums.special[:] = 0.0
         clear[:] = before if keep_identified else 0.0
         state.scores.clear()
-        state.recent_rows, state.varies = 0.0, False
+        state.recent_rows, state.varies = 0.0, 0
         self.quantiser.clear()
         state.sums.when[:] = -math.inf
         state.sums.begin_block()
@@ -328,13 +328,15 @@ class ModelFit:
     @property
     def spoiled(self) -> bool:
         """Whether the model fits too badly for anything of the joint to be trusted."""
-        return self.state.spoiled or self.state.varies
+        return self.state.spoiled or self.state.varies > 0
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """Why nothing of the joint may be trusted."""
         if not self.spoiled:
             return ()
+        if not self.state.spoiled and self.state.varies == NOW:
+            return (Reason("unexplained_lately"),)
         left = {"unexplained": 100.0 * float(self.state.left)}
         return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
 
