@@ -1,15 +1,15 @@
 """How far the values of the last seconds are from θ, as a share of the torque.
 
 Where the truth jumps as often as residuals remember, as with a load that is taken up and put down every ten seconds,
-θ is the mean of several truths, and σ is that of the mean. No misfit regressor shows it, and no alarm counts it once the
-residual of a jump is usual. But the last seconds are explained better by values of their own. With their products G of
-[φ y], as sums that fade within MEMORY blocks:
+θ is the mean of several truths, and σ is that of the mean. No misfit regressor shows it, and no alarm counts it once
+the residual of a jump is usual. But the last seconds are explained better by values of their own. With their products
+G of [φ y], as sums that fade within MEMORY blocks:
 
-    u = (y − φθ)² − min (y − φθ')² = sᵀ G⁺ s     s = G_φy − G_φφ θ     share = √(max(u − chance·(y − φθ)², 0)/y²)
+    u = (y − φθ)² − min (y − φθ')² = sᵀ G⁺ s     s = G_φy − G_φφ θ     gain = max(u − chance·(y − φθ)², 0)
 
-Of a constant truth u is p times the residual variance, times the rows that say the same; over SHOWN times that is no
-chance. The share is what the prediction is wrong by now, so its limit is that of a prediction. The values of the last
-seconds themselves are not used: they know too little each.
+Of a constant truth u is p times the residual variance, times the rows that say the same; over BY_CHANCE times that is
+no chance. √(gain/y²) is what the prediction is wrong by now, so its limit is that of a prediction (block_end.py). The
+values of the last seconds are not used themselves: they know too little.
 """
 
 from typing import Final
@@ -21,8 +21,8 @@ from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.thresholds import OWN_SHARE
 
-#: blocks, argued: Memory of the last seconds: a motion tells values apart in it, and it is short against the minute that
-#: θ rests on.
+#: blocks, argued: Memory of the last seconds: a motion tells values apart in it, and it is short against the minute
+#: that θ rests on.
 MEMORY: Final = 5.0
 #: 1, argued: Times what a constant truth leaves on average that p values explain by chance in the last seconds: of six
 #: values, once in two hundred.

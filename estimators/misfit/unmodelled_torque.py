@@ -283,8 +283,9 @@ def unmodelled_torque(
     inverse: of the products of φ (p, p); columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their
     covariance; theta: (p,) of least squares; variance: of a row's noise; share, white, lowest: see Floor; prior: D, N·m
     (N); most: rms of y, N·m (N); variances: (k,) most that the score of each column varies by, without what the column
-    itself explains; shape: whether only the shape of the columns is given, roughly. Then one that is the model's is not left out:
-    there it matters most; and what of it is not the model's tells of its size only where it would be tried (OWN).
+    itself explains; shape: whether only the shape of the columns is given, roughly. Then one that is the model's is
+    not left out: there it matters most; and what of it is not the model's tells its size only where it would be tried
+    (OWN).
     """
     C, Z, r, V, size = _gathered(inverse, columns, scores, theta, variances, -1.0 if shape else SAME)
     n, none = len(size), np.zeros((0, 0))
