@@ -156,7 +156,7 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
     floor = _scaled(learnt, floor)
     for output in range(len(fit.rows)):
         for cause, first, count in CONSIDERED:
-            size = settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
+            size = settings.prior if cause in (ANGLE, PLACE, SATURATION, TORQUE) else SMALL
             _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
     _consider_cut(fit, learnt, covariance, fit.directions, floor)
 
@@ -180,6 +180,22 @@ def _products_of(
         for j in range(p + count):
             scores[i, j] = covariance[among[i], among[j]]
     return known, scores
+
+
+@inline
+def _own_variances(fit: FitState, output: int, first: int, count: int, bursts: bool) -> Floats:
+    """Variances of the scores of some misfit columns (count,) without what each explains, infinite where not known.
+
+    bursts: whether they differ from the model's in some blocks only; then their own effect is most of their spread.
+    """
+    found = np.full(count, np.inf)
+    for k in range(count if bursts else 0):
+        sums = fit.scores.own[len(fit.steps) + output * fit.settings.own + first + k]
+        if sums[2] > 0.0 and sums[1] ** 2 > sums[2]:
+            slope, blocks = sums[0] / sums[1], sums[1] ** 2 / sums[2]
+            variance = sums[5] - 2.0 * slope * sums[6] + slope * slope * sums[7]
+            found[k] = max(variance, 0.0) * blocks / (blocks - 1.0)
+    return found
 
 
 @inline
@@ -235,6 +251,7 @@ def _consider_cause(
     any_, seen, whole, prior = unmodelled_torque(
         fit.directions.inverse, known, scores, fit.scores.theta, mean_variance(state) * state.noise[0], floor.share,
         floor.white, floor.lowest, size * most, most,
+        _own_variances(fit, output, first, count, cause == TORQUE), cause == TORQUE,
     )  # fmt: skip
     for i in range(p if any_ else 0):
         for j in range(p):
