@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.nnls import Integers
@@ -37,6 +38,7 @@ class RobotKnowledge:
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
+    one_way: NDArray[np.bool_]  # (n,) joints that have moved one way only since
     sizes: dict[int, Floats] = field(default_factory=dict)  # of each joint's friction, once they are asked for
 
     @property

@@ -51,7 +51,8 @@ def known(starting: bool = False, looks: int = 4, carried: Floats | None = None)
     prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
     held = np.zeros(COLUMNS.size)
     held[COLUMNS.body] = 0.0 if carried is None else carried
-    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), held, BODIES, starting, looks)
+    one_way = np.zeros(N, np.bool_)
+    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), held, BODIES, starting, looks, one_way)
 
 
 def motion(rows: int = ROWS) -> Floats:
@@ -105,7 +106,7 @@ def window(residual: Floats, rows: int = ROWS, looks: int = 4) -> tuple[Window, 
     """A window of the model's torque and this residual (rows, n), and the columns."""
     Z, torque = columns_of(rows)
     there = np.ones((rows, N))
-    return Window(sums_of(Z, torque + residual, there, np.zeros(COLUMNS.size), PLACES), looks), Z
+    return Window(sums_of(Z, torque + residual, there, motion(rows)[1], np.zeros(COLUMNS.size), PLACES), looks), Z
 
 
 def test_sums_of_the_columns_that_a_joint_has_are_those_of_all_columns() -> None:
@@ -113,7 +114,7 @@ def test_sums_of_the_columns_that_a_joint_has_are_those_of_all_columns() -> None
     residual, there = rng.normal(size=(ROWS, N)), (rng.random((ROWS, N)) < 0.8).astype(float)
     Z, torque = columns_of()
     y, weights, moved, pulls = torque + residual, np.array([0.5, 2.0, 3.0]), 0.1 * rng.normal(size=COLUMNS.size), psi()
-    own = sums_of(Z, y, there, pulls, PLACES)
+    own = sums_of(Z, y, there, motion()[1], pulls, PLACES)
     assert PLACES.shape[1] < COLUMNS.size
     left = (y - Z @ moved) * there
     c, squares = own.against(moved)
@@ -441,7 +442,7 @@ def test_each_cause_has_words_of_its_own() -> None:
 def test_looks_are_summed_over_the_last_ones_and_since_a_change_may_have_begun() -> None:
     def one(value: float) -> Sums:
         each = np.full((1, 2, 2), value), np.full((1, 2), value), np.full(1, value), np.full(1, 25.0), np.zeros(2)
-        return Sums(*each, np.array([[0, 1]]))
+        return Sums(*each, np.full(1, 20.0), np.array([[0, 1]]))
 
     looks = Looks()
     for value in (1.0, 2.0, 4.0, 8.0, 16.0):
