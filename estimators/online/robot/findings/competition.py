@@ -194,7 +194,10 @@ def _stand(
     for number in range(PASSES):
         following = problem.follow(scale) if number else following
         S, b = following.without_theta()
-        fitted = _best(problem.known, [_weighed(one, S, b) for one in causes])
+        weighed = [_weighed(one, S, b) for one in causes]
+        fitted = _best(problem.known, weighed)
+        if fitted and fitted[0].cause.simpler:
+            fitted = _simplest(problem, following, scale, fitted, weighed)
         left = problem.left(fitted[0].moved if fitted else still, following)
         before, scale = scale, np.maximum((NU + left) / (NU + rows), 1.0)
         if (scale == before).all():
@@ -250,6 +253,26 @@ def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
         if fitted.possible(known):
             found.append(fitted)
     return found
+
+
+def _simplest(
+    problem: _Problem, following: _ThetaFollows, scale: Floats, fitted: list[Fitted], weighed: Sequence[_Weighed]
+) -> list[Fitted]:
+    """Fitted causes, the best first, or its special case in its place where that leaves no more than chance does.
+
+    Each further coefficient of the best takes one square off by chance. By how much its prior is narrower than that of
+    the special case is no evidence: whoever carries a body moves links that are heavier.
+    """
+    best = fitted[0]
+    least = float((problem.left(best.moved, following) / scale).sum())
+    for one in weighed:
+        if one.prepared.cause.name != best.cause.simpler or one.evidence <= CERTAIN:
+            continue
+        special = one.fitted(problem.known)
+        more = float((problem.left(special.moved, following) / scale).sum()) - least
+        if special.possible(problem.known) and more < 2.0 * CERTAIN + len(best.values) - len(special.values):
+            return [special, *(other for other in fitted[1:] if other.cause.name != special.cause.name)]
+    return fitted
 
 
 def _weighed(cause: Prepared, S: Floats, b: Floats) -> _Weighed:
