@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot.motion import Piece
+from estimators.offline.robot.motion import CUTOFF, Piece
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 
@@ -18,6 +18,7 @@ CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does afte
 NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
 PRESLIDING: Final = 5e-4  # rad (m) of travel, up to which a gear or bearing gives way without sliding
 SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
+PASSED: Final = 0.5 / CUTOFF  # s about an instant, in which it is most of what the low-pass shows: its main lobe
 MOST: Final = 0.5  # of the rows in which a joint moves: where more are about slow passages, these teach as well
 
 
@@ -218,13 +219,13 @@ def _slides(fast: NDArray[np.bool_], rate: float) -> NDArray[np.bool_]:
 
 
 def _lawful(piece: Piece, slides: NDArray[np.bool_], rest: Floats) -> NDArray[np.bool_]:
-    """Rows in which a joint moves, SETTLING and more from where it is slow: these teach live, too. (rows, n).
+    """Rows in which a joint moves, PASSED and more from where it is slow: (rows, n).
 
     A gear gives way before it slides, so after a reversal friction grows to what a law without memory says; Coulomb
     friction that is learnt from such rows is too small, and viscous friction too large. A quick reversal may fall
     between two rows.
     """
-    slow, wide = np.abs(piece.dq) <= rest, SETTLING * piece.rate
+    slow, wide = np.abs(piece.dq) <= rest, PASSED * piece.rate
     slow[1:] |= np.sign(piece.dq[1:]) != np.sign(piece.dq[:-1])
     count = np.concatenate([np.zeros((1, slow.shape[1]), np.int64), np.cumsum(slow, axis=0)])
     first, last = (np.clip(np.round(piece.at + way), 0, len(slow)).astype(int) for way in (-wide, wide + 1.0))
