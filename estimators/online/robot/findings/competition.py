@@ -195,9 +195,7 @@ def _stand(
         following = problem.follow(scale) if number else following
         S, b = following.without_theta()
         weighed = [_weighed(one, S, b) for one in causes]
-        fitted = _best(problem.known, weighed)
-        if fitted and fitted[0].cause.simpler:
-            fitted = _simplest(problem, following, scale, fitted, weighed)
+        fitted = _simplest(problem, following, scale, _best(problem.known, weighed), weighed)
         left = problem.left(fitted[0].moved if fitted else still, following)
         before, scale = scale, np.maximum((NU + left) / (NU + rows), 1.0)
         if (scale == before).all():
@@ -258,20 +256,22 @@ def _best(known: RobotKnowledge, every: Sequence[_Weighed]) -> list[Fitted]:
 def _simplest(
     problem: _Problem, following: _ThetaFollows, scale: Floats, fitted: list[Fitted], weighed: Sequence[_Weighed]
 ) -> list[Fitted]:
-    """Fitted causes, the best first, or its special case in its place where that leaves no more than chance does.
+    """Fitted causes, the best first, without one that has a special case which leaves no more than chance does.
 
-    Each further coefficient of the best takes one square off by chance. By how much its prior is narrower than that of
-    the special case is no evidence: whoever carries a body moves links that are heavier.
+    Each further coefficient takes one square off by chance. By how much its prior is narrower than that of the special
+    case is no evidence: whoever carries a body moves links that are heavier.
     """
-    best = fitted[0]
-    least = float((problem.left(best.moved, following) / scale).sum())
+    rich = next((one for one in fitted if one.cause.simpler), None)
+    if rich is None or fitted[0].cause.name not in (rich.cause.name, rich.cause.simpler):
+        return fitted
+    least = float((problem.left(rich.moved, following) / scale).sum())
     for one in weighed:
-        if one.prepared.cause.name != best.cause.simpler or one.evidence <= CERTAIN:
+        if one.prepared.cause.name != rich.cause.simpler or one.evidence <= CERTAIN:
             continue
         special = one.fitted(problem.known)
         more = float((problem.left(special.moved, following) / scale).sum()) - least
-        if special.possible(problem.known) and more < 2.0 * CERTAIN + len(best.values) - len(special.values):
-            return [special, *(other for other in fitted[1:] if other.cause.name != special.cause.name)]
+        if special.possible(problem.known) and more < 2.0 * CERTAIN + len(rich.values) - len(special.values):
+            return [special, *(other for other in fitted if other.cause.name not in (rich.cause.name, special.cause.name))]
     return fitted
 
 

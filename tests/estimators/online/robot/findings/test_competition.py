@@ -460,3 +460,51 @@ def test_looks_are_summed_over_the_last_ones_and_since_a_change_may_have_begun()
     assert len(looks.windows()) == 2
     looks.clear()
     assert looks.windows() == []
+
+
+def competed(residual: Floats, *causes: Cause) -> Standing:
+    """What a long window of a start makes of a residual."""
+    told = known(starting=True)
+    seen, usual, alike = window(residual, 600)[0], np.full(N, NOISE**2), np.ones(N)
+    psi_there = np.concatenate([told.theta, np.zeros(COLUMNS.size - len(told.theta))])
+    standing = compete(causes, told, psi_there, [seen], usual, alike)
+    assert standing is not None
+    return standing
+
+
+def test_a_body_that_is_carried_is_not_heavier_links_however_narrow_their_prior_is() -> None:
+    """Links contain it: of what both explain, only the widths of their priors would decide."""
+    noise = NOISE * np.random.default_rng(8).standard_normal((600, N))
+    Z, _ = columns_of(600)
+    load = standard(0.5, np.array([0.02, 0.0, 0.05]), 0.001 * np.eye(3))
+    [without] = competed(noise + Z[:, :, COLUMNS.body] @ load, Links()).fitted
+    standing = competed(noise + Z[:, :, COLUMNS.body] @ load, PayloadCause(), Links())
+    assert without.cause == Links()
+    assert standing.best is not None
+    assert standing.best.evidence < without.evidence, "by evidence alone these would be links"
+    assert standing.best.cause == PayloadCause()
+    assert standing.decided
+    bodies = BODIES.copy()
+    bodies[0] *= 1.3
+    bodies[1] *= 0.8
+    q, dq, ddq = motion(600)
+    other = competed(noise + MODEL.torque(bodies - BODIES, q, dq, ddq), PayloadCause(), Links())
+    assert other.best is not None
+    assert other.best.cause == Links(), "these are not the last link's alone"
+
+
+def test_friction_of_a_joint_that_moved_one_way_only_is_none_while_a_push_may_last() -> None:
+    """A zero that creeps while its joint turns one way is as much friction as it is a zero."""
+    one_way = np.array([False, True, False])
+    for looks, starting, free in ((LASTS - 1, False, False), (LASTS, False, True), (4, True, True)):
+        told = replace(known(starting, looks), one_way=one_way)
+        alone, every = JointFriction((1,)), JointFriction((0, 1, 2))
+        assert bool(alone.root(told).any()) is free
+        np.testing.assert_array_equal(alone.prior(told), alone.root(told) @ alone.root(told).T)
+        own = np.diag(every.root(told)).reshape(N, -1)
+        assert own.any(axis=1).tolist() == [True, free, True]
+    dq = np.array([[1.0, 1.0, -1.0], [1.0, 2.0, 1.0], [-1.0, 3.0, 1.0]])
+    there = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    Z, places = np.ones((3, N, 2)), np.tile(np.arange(2), (N, 1))
+    sums = sums_of(Z, there, there, dq, np.zeros(2), places)
+    assert sums.plus(sums).rarer.tolist() == [2.0, 0.0, 0.0]
