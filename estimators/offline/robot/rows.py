@@ -37,7 +37,7 @@ class RobotRows(NamedTuple):
 
     def part(self, which: NDArray[np.bool_] | slice) -> "RobotRows":
         """Some of the rows."""
-        return RobotRows(*(one[which] for one in self))
+        return RobotRows._make(one[which] for one in self)
 
     def teaching(self) -> "RobotRows":
         """Rows in which the robot moves, 0 where a joint stands or its law does not tell its friction."""
@@ -171,7 +171,7 @@ class Taught(NamedTuple):
 
 def joined(parts: Sequence[RobotRows]) -> RobotRows:
     """Rows one after the other, at least one part."""
-    return RobotRows(*map(np.concatenate, zip(*parts, strict=True)))
+    return RobotRows._make(np.concatenate(one) for one in zip(*parts, strict=True))
 
 
 def _rows(

@@ -271,7 +271,8 @@ def _simplest(
         special = one.fitted(problem.known)
         more = float((problem.left(special.moved, following) / scale).sum()) - least
         if special.possible(problem.known) and more < 2.0 * CERTAIN + len(rich.values) - len(special.values):
-            return [special, *(other for other in fitted if other.cause.name not in (rich.cause.name, special.cause.name))]
+            both = rich.cause.name, special.cause.name
+            return [special, *(other for other in fitted if other.cause.name not in both)]
     return fitted
 
 

@@ -37,7 +37,7 @@ class Sums(NamedTuple):
     def plus(self, other: "Sums", weight: float = 1.0) -> "Sums":
         """These, times weight, and others."""
         both = zip(self[:-1], other[:-1], strict=True)
-        return Sums(*(weight * mine + theirs for mine, theirs in both), places=self.places)
+        return Sums._make([*(weight * mine + theirs for mine, theirs in both), self.places])
 
     @property
     def rarer(self) -> Floats:

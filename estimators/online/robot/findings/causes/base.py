@@ -110,7 +110,7 @@ class Cause:
     joints: tuple[int, ...]  # the joints that it names; empty for a cause of the whole robot
     looks: int  # looks in a row that must agree before it is reported
     rarity: float = 0.0  # nats that its evidence is reduced by, as it is so much rarer than the others
-    simpler: str = ""  # name of a cause that is a special case of it: reported instead, where rows show no more than that
+    simpler: str = ""  # name of its special case, which is reported where rows show no more than that
     any_size: bool = False  # whether it may be larger than its prior by any factor: each size is then as likely
 
     @property
