@@ -30,6 +30,16 @@ class FinerRows:
         self.period = period / self.factor
         self._time, self._rows = np.zeros(0, np.int64), np.zeros((0, channels))
 
+    @property
+    def made(self) -> Floats:
+        """The rows that one row of 1 amid zeros makes, (rows,)."""
+        if self.factor == 1:
+            return np.ones(1)
+        alone, found = np.zeros((2 * AROUND - 1, 1)), np.empty((AROUND * self.factor, 1))
+        alone[AROUND - 1] = 1.0
+        _between(alone, self.factor, found)
+        return np.asarray(found[:, 0])
+
     def absorb(self, time: Nanoseconds, rows: Floats) -> tuple[Nanoseconds, Floats]:
         """Equidistant rows (rows, channels), NaN where a value is missing → as many times `factor`, a period later."""
         if self.factor == 1 or not len(time):

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.causal_low_pass import CausalLowPass
+from estimators.numerics.causal_low_pass import LowPassState
 from estimators.quantisation.robot_errors_in_variables import RINGING
 from estimators.quantities import Floats
 
@@ -18,7 +18,7 @@ BRIDGED: Final = 0.05
 class GapBridge:
     """Watches the rows of some channels."""
 
-    def __init__(self, channels: int, period: float, passes: Sequence[CausalLowPass]) -> None:
+    def __init__(self, channels: int, period: float, passes: Sequence[LowPassState]) -> None:
         """period: s between rows; passes: restarted when a gap is too long to be bridged."""
         self._period, self._passes = period, passes
         self._last = np.full(channels, np.nan)

@@ -5,7 +5,8 @@
 14 bits at 1 kHz are 0.13 rad/s² after both low-passes, 7 % of the inertia in a motion of 0.5 rad/s² rms. Friction,
 whose memory is short, would then follow the error of the links within each period. So the estimator is bias-compensated
 least squares, as for single joints (decision 018). A step Δ is white noise of variance Δ²/12 a sample while the joint
-moves on. Speeds have a hundredth of that noise; it is neglected.
+moves on. Speeds have a hundredth of that noise; it is neglected. Where rows were put between those of a slow bus, the
+noise is that of its own samples.
 """
 
 from typing import Final
@@ -23,28 +24,43 @@ from estimators.quantities import Floats, Nanoseconds
 SPARSE: Final = 5
 #: s, derived: Time over which both low-passes ring, to e⁻²⁰.
 RINGING: Final = 0.5
+#: 1, derived: The rows that a measured one makes where none is put between: itself.
+EVERY: Final = np.ones(1)
 
 
 class Encoders:
     """Steps of the encoders of n joints, found in their readings, and what they do to rows."""
 
-    def __init__(self, model: WholeRobot, low_passes: tuple[float, ...], period: float) -> None:
-        """low_passes: Hz, one after the other; period: s between rows."""
+    def __init__(
+        self,
+        model: WholeRobot,
+        low_passes: tuple[float, ...],
+        period: float,
+        made: Floats = EVERY,
+        before: Floats | None = None,
+    ) -> None:
+        """low_passes: Hz, one after the other; period: s between rows; made: those that a measured one makes, see
+        FinerRows.
+
+        before: (n,) steps that were found in recordings, for readings that show none as they were interpolated.
+        """
         n = model.tree.size()
+        self._before = np.zeros(n) if before is None else before
         self._model = model
         self._steps = [EncoderSteps() for _ in range(n)]
         self.steps = np.zeros(n)
         """Δ (n,), 0 where there are none or not known yet."""
         self.settled, self.known = False, False
         """Whether the steps of all encoders have been looked for; whether one of them has some."""
-        response = np.zeros((round(RINGING / period), 1))
-        response[1] = 1.0
+        response, apart = np.zeros((round(RINGING / period), 1)), made.sum()
+        response[1 : 1 + len(made), 0] = made
         rate = CausalLowPass(1, low_passes[0], period).absorb(response)[1]
         second = response
         for cutoff in low_passes:
             response, _, second = CausalLowPass(1, cutoff, period).absorb(response)
-        self._gain = float((second**2).sum())  # 1/s⁴: of white noise, in the second derivative
-        self._fastest, self._peak = (float(np.abs(np.fft.rfft(one[:, 0])).max()) for one in (rate, second))  # of sines
+        self._gain = float((second**2).sum()) / apart  # 1/s⁴: of white noise, in the second derivative
+        most = (float(np.abs(np.fft.rfft(one[:, 0])).max()) / apart for one in (rate, second))
+        self._fastest, self._peak = most  # of sines
         rotors = [(j, k) for k, one in enumerate(model.terms) for j in one.joints if one.name.startswith("rotor.")]
         self._rotors = np.array(rotors, np.int64).reshape(-1, 2)
 
@@ -52,7 +68,8 @@ class Encoders:
         """Look for steps in readings: time (rows,) ns, q (rows, n)."""
         for one, column in zip(self._steps, q.T, strict=True):
             one.absorb(time, column)
-        self.steps = np.array([one.step for one in self._steps])
+        steps, known = np.array([one.step for one in self._steps]), [one.known for one in self._steps]
+        self.steps = np.where(np.array(known) & (steps == 0.0), self._before, steps)
         self.settled, self.known = all(one.known for one in self._steps), bool((self.steps > 0.0).any())
 
     def slopes(self, q: Floats) -> Floats:
@@ -111,7 +128,7 @@ class Encoders:
     @property
     def speeds(self) -> Floats:
         """Largest speed that the steps imitate after the first low-pass, (n,)."""
-        return self._fastest * self._sines
+        return np.asarray(self._fastest * self._sines)
 
     @property
     def _sines(self) -> Floats:

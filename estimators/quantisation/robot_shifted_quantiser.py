@@ -31,10 +31,20 @@ class RobotShiftedQuantiser:
     """Shifted quantisers of n joints, and the errors d of q parameters, lags included."""
 
     def __init__(
-        self, joints: int, parameters: int, low_passes: tuple[float, float], period: float, stride: int = 1
+        self,
+        joints: int,
+        parameters: int,
+        low_passes: tuple[float, float],
+        period: float,
+        stride: int = 1,
+        apart: int = 1,
     ) -> None:
-        """low_passes: Hz, one after the other; period: s between samples; stride: samples from a row to the next."""
+        """low_passes: Hz, one after the other; period: s between samples; stride: samples from a row to the next.
+
+        apart: samples from one that an encoder read to the next; between them it holds its error.
+        """
         quick, slow = low_passes
+        self._apart = apart
         self._omegas, self._period, self._stride = (2.0 * np.pi * quick, 2.0 * np.pi * slow), period, stride
         self._state = np.full((2 * STATES, joints, PLACES), np.nan)
         delay = round(sum(np.sqrt(2.0) / (2.0 * np.pi * one) for one in low_passes) / period)
@@ -61,7 +71,7 @@ class RobotShiftedQuantiser:
         e = np.empty((max(0, -((skipped - self._count) // self._stride)), PLACES, len(steps)))
         _read(
             self._waiting[: self._count], steps, self._places, self._omegas, self._period, self._state, skipped,
-            self._stride, e,
+            self._stride, -first % self._apart, self._apart, e,
         )  # fmt: skip
         for samples, found in blocks:
             at, over = np.divmod(samples - first - skipped, self._stride)
@@ -102,12 +112,15 @@ def torque(e: Floats, slopes: Floats, theta: Floats) -> Floats:
     return np.asarray(np.einsum("rsjk,rkl->rsjl", looks, slopes[..., : len(theta)] @ theta)).reshape(e.shape)
 
 
-@kernel("void(f8[:, ::1], f8[::1], f8[:, ::1], UniTuple(f8, 2), f8, f8[:, :, ::1], i8, i8, f8[:, :, ::1])")
+@kernel("void(f8[:, ::1], f8[::1], f8[:, ::1], UniTuple(f8, 2), f8, f8[:, :, ::1], i8, i8, i8, i8, f8[:, :, ::1])")
 def _read(
     q: Floats, steps: Floats, places: Floats, omegas: tuple[float, float], period: float, state: Floats, skipped: int,
-    stride: int, e: Floats,
+    stride: int, begin: int, apart: int, e: Floats,
 ) -> None:  # fmt: skip
-    """Write e of each stride-th sample from `skipped` on; state: of both filters (6, n, PLACES)."""
+    """Write e of each stride-th sample from `skipped` on; state: of both filters (6, n, PLACES).
+
+    Each apart-th sample from `begin` on was read.
+    """
     half, (first, second) = 0.5 * period, omegas
     gain, damping = half * first * first, np.sqrt(2.0) * first
     slow_gain, slow_damping = half * second * second, np.sqrt(2.0) * second
@@ -122,8 +135,10 @@ def _read(
                     y[j, k] = last[j, k] = z[j, k] = before[j, k] = (np.rint(lies) - lies) * step
                     rate[j, k] = slope[j, k] = 0.0
             for k in range(places.shape[1]):
-                lies = at / whole + places[j, k]
-                u = (np.rint(lies) - lies) * step
+                u = last[j, k]
+                if (row - begin) % apart == 0:
+                    lies = at / whole + places[j, k]
+                    u = (np.rint(lies) - lies) * step
                 fresh = (rate[j, k] * (1.0 - turn) + gain * (last[j, k] + u - 2.0 * y[j, k])) / (1.0 + turn)
                 value = y[j, k] + half * (rate[j, k] + fresh)
                 y[j, k], rate[j, k], last[j, k] = value, fresh, u

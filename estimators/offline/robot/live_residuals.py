@@ -1,4 +1,4 @@
-"""Residuals that a live service would have had on the recordings of the identification: its first thresholds."""
+"""What a live service would have had on the recordings of the identification: its first thresholds, encoders' steps."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.numerics.splines import cubic_spline
 from estimators.offline.robot.motion import MotionError
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.quantisation.recorded_steps import RecordedSteps
 from estimators.quantities import Floats
 
 GAP: Final = 5.0  # steps without a sample, beyond which values are missing
@@ -29,8 +30,9 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
     """The robot with what is left under the live low-pass: largest residual, root mean square, and what friction
     has beyond its law. MotionError if at rest."""
     peaks, squares, discrepancy = np.zeros((3, len(learnt.robot.joints)))
-    found = 0
+    count = 0
     twisted = learnt.model().twisted
+    encoders = RecordedSteps(len(learnt.robot.joints))
     for time, q, tau, link in recordings:
         second = np.zeros_like(q) if link is None else link
         whole = np.isfinite(time) & np.isfinite(np.hstack([q, tau, second[:, twisted]])).all(axis=1)
@@ -40,6 +42,7 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         time, q, tau, second = time[once], q[once], tau[once], second[once]
         if len(time) < 2:
             continue
+        encoders.absorb(time, q)
         period = float(np.median(np.diff(time)))
         ticks = np.arange(time[0], time[-1], period)
         after = np.searchsorted(time, ticks, side="right").clip(1, len(time) - 1)
@@ -53,11 +56,12 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
             peak, deviation, bend = estimator.start_residuals()
         except ValueError:
             continue
-        peaks, squares, found = np.maximum(peaks, peak), squares + deviation**2, found + 1
+        peaks, squares, count = np.maximum(peaks, peak), squares + deviation**2, count + 1
         discrepancy = np.maximum(discrepancy, bend)
-    if not found:
+    if not count:
         raise MotionError(["no joint moves for as long as a live service looks at: its thresholds are not known"])
-    return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), friction_discrepancy=discrepancy)
+    found = replace(learnt, peaks=peaks, deviations=np.sqrt(squares / count), friction_discrepancy=discrepancy)
+    return replace(found, steps=encoders.steps)
 
 
 def _on_ticks(ticks: Floats, time: Floats, values: Floats) -> Floats:

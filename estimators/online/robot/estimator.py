@@ -81,7 +81,8 @@ class RobotEstimator:
         compensates = bool(self._watch.compensation.joints)
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow, quick)
         attribution = self._watch.attribution
-        self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
+        made = self._finer.made
+        self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches, made)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._quick = QuickSamples(n, self._stride, period, slow)
         self._unseen = UnseenSpeed(model, learnt.reach(), self._watch.contact.remembered)
@@ -120,10 +121,11 @@ class RobotEstimator:
         rows = flat.reshape(len(time), *rows.shape[1:])
         if len(self._unused[0]):
             time, rows = np.concatenate((self._unused[0], time)), np.concatenate((self._unused[1], rows))
-        whole = len(time) // self._chunk * self._chunk
+        whole, apart = len(time) // self._chunk * self._chunk, self._finer.factor
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
-            self._learner.absorb_readings(time[part], rows[part, 0])
+            measured = slice(first + -self._samples % apart, part.stop, apart)
+            self._learner.absorb_readings(time[measured], rows[measured, 0])
             self._jumps.absorb(rows[part, 0])
             self._absorb(time[part], self._motion.absorb(rows[part]))
         self._unused = (time[whole:].copy(), rows[whole:].copy())

@@ -23,7 +23,7 @@ from estimators.online.robot.findings.friction_terms import friction_columns, ow
 from estimators.online.robot.motion import Chunk, RobotMotion
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import ResidualAttribution
-from estimators.quantisation.robot_errors_in_variables import Encoders, shares
+from estimators.quantisation.robot_errors_in_variables import EVERY, Encoders, shares
 from estimators.quantisation.robot_shifted_quantiser import RobotShiftedQuantiser, torque
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats, Nanoseconds
@@ -86,7 +86,7 @@ class RobotLearner:
 
     def __init__(
         self, model: WholeRobot, learnt: IdentifiedRobot, motion: RobotMotion, attribution: ResidualAttribution,
-        period: float, stride: int, teaches: bool,
+        period: float, stride: int, teaches: bool, made: Floats = EVERY,
     ) -> None:  # fmt: skip
         """period: s between samples; stride: samples between rows; teaches: False keeps the parameters."""
         n, q, self._reach = model.tree.size(), model.size + model.tree.size(), learnt.reach()
@@ -98,8 +98,8 @@ class RobotLearner:
         self.follow_laws()
         self._process_noise = ProcessNoiseCorrection(q, self._reported)
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
-        self.encoders = Encoders(model, (motion.quick, motion.slow), period)
-        self.quantiser = RobotShiftedQuantiser(n, q, (motion.quick, motion.slow), period, stride)
+        self.encoders = Encoders(model, (motion.quick, motion.slow), period, made, learnt.steps)
+        self.quantiser = RobotShiftedQuantiser(n, q, (motion.quick, motion.slow), period, stride, round(made.sum()))
         self.discrepancy = FrictionDiscrepancy(
             np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.friction_discrepancy, learnt.beyond_covariance
         )

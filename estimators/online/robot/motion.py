@@ -1,7 +1,8 @@
 """Rows of a whole robot, live: motion, torque and columns pass the same causal filters, chunk by chunk.
 
 Every channel passes the same two low-passes: a quick one, after which all columns that are not linear in the speed are
-formed, then a slow one. So torque, inertia and friction of one row belong to the same instant.
+formed, then a slow one. So torque, inertia and friction of one row belong to the same instant. Friction with memory
+follows the position through a quick low-pass that makes no reversal of its own: an encoder's step would turn it.
 """
 
 from typing import Final, NamedTuple
@@ -16,7 +17,7 @@ from estimators.models.robots.newton_euler import WRENCH, forces
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.numerics.causal_low_pass import CausalLowPass, low_pass
+from estimators.numerics.causal_low_pass import CausalLowPass, MonotoneLowPass, low_pass, monotone_low_pass
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
@@ -98,7 +99,8 @@ class RobotMotion:
         self._period, self._no_twists = period, np.zeros((2, 0, n))
         self._quick = CausalLowPass(2 * n + m, quick, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), slow, period)
-        self._bridge = GapBridge(2 * n + m, period, (self._quick, self._slow))
+        self._path, self._remembers = MonotoneLowPass(n, quick, period), any(map(len, self._memory))
+        self._bridge = GapBridge(2 * n + m, period, (self._quick, self._slow, self._path))
 
     def absorb(self, readings: Floats) -> Chunk:
         """Filter a chunk (rows, 2 or 3, n) of positions, torques and, if there are any, second encoders.
@@ -120,8 +122,9 @@ class RobotMotion:
             stops, constants, count, order, rotors = slips
             table = np.empty((rows, len(self.places)))
             both_passes(
-                *speeding, quick, load, self._reach, stops, constants, memory, count, order, rotors, table, *slowing
-            )
+                *speeding, quick, load, self._path.state, self._reach, stops, constants, memory, count, order, rotors,
+                table, *slowing,
+            )  # fmt: skip
         else:
             quick_pass(*speeding, quick, load)
             if twisted:
@@ -130,6 +133,8 @@ class RobotMotion:
             place, speed, second = quick[0, :, :n], quick[1, :, :n], quick[2, :, :n]
             if self.model.loads > 1:
                 load = self.model.load(self._loading, place, speed, second)
+            if self._remembers:
+                place = self._path.absorb(values[:, :n])
             slow_pass(quick, self.model.table(place, speed, second, load, self._reach, twist, memory), *slowing)
         twists = self._no_twists
         if self._followed:
@@ -218,18 +223,20 @@ def _slow_pass(
 
 @kernel(
     "void(f8[:, ::1], f8, f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1],"
-    " f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1], i8[::1], f8[:, ::1],"
+    " f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1], i8[::1], f8[:, ::1],"
     " i8, f8, f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])"
 )
 def _both_passes(
     values: Floats, omega: float, period: float, state: Floats, parent: Integers, kind: Integers, geometry: Floats,
-    gravity: Floats, links: Floats, quick: Floats, load: Floats, reach: Floats, stops: Floats, constants: Floats,
-    memory: Floats, count: int, order: Integers, rotors: Integers, table: Floats, first: int, slow_omega: float,
-    same_period: float, slow_state: Floats, slow: Floats, motions: Floats,
+    gravity: Floats, links: Floats, quick: Floats, load: Floats, path_state: Floats, reach: Floats, stops: Floats,
+    constants: Floats, memory: Floats, count: int, order: Integers, rotors: Integers, table: Floats, first: int,
+    slow_omega: float, same_period: float, slow_state: Floats, slow: Floats, motions: Floats,
 ) -> None:  # fmt: skip
     """Both passes, and between them the columns of friction with memory, where all joints have that: see slip_table."""
     _quicken(values, omega, period, state, parent, kind, geometry, gravity, links, quick, load)
-    fill_slip_table(quick[0], quick[1], quick[2], load, reach, stops, constants, memory, count, order, rotors, table)
+    path = np.empty(load.shape)
+    monotone_low_pass(values, omega, period, path_state, path)
+    fill_slip_table(path, quick[1], quick[2], load, reach, stops, constants, memory, count, order, rotors, table)
     _slow_down(quick, table, first, slow_omega, same_period, slow_state, slow, motions)
 
 

@@ -4,7 +4,8 @@ One setting for all: `identify` with its defaults. Beside it ordinary and weight
 of the default friction law, the description alone (the maker's or CAD masses, no friction; – where they are a guess),
 and what was published. Asked: no worse than the better of both least squares by more than 2 %, and .90 to .98 of the
 unseen rows within 2 deviations; what is out of reach is marked so, with the reason. Errors are 100 · ‖τ − τ̂‖ / ‖τ‖
-over all rows of the unseen part; inside: share of its rows within 2 of the stated deviations; s: processor time.
+over all rows of the unseen part; inside: share of its rows within 2 of the stated deviations; s: processor time; live:
+the error of the model played live (parts/live_error.py) over that of `identify` on the same seconds, asked: 1.2.
 
 `--simulated 20 --first 301` judges arms 301 to 320 instead, each drawn from its number and moved by Pinocchio
 (parts/simulated_arms.py), in the same table. Their links are known: z is the rms of the errors of the base parameters,
@@ -23,6 +24,7 @@ from typing import Any, Final, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from parts.live_error import live_over_identified
 from parts.recorded_robots import Split, missing, splits
 
 from estimators.models.robots.description import RobotDescription
@@ -36,6 +38,7 @@ from hil_rig.plants.recording import DATA
 
 WORSE: Final = 1.02  # times the better of ordinary and weighted least squares, at most
 INSIDE: Final = (0.90, 0.98)  # share of the unseen rows within 2 deviations
+LIVE: Final = 1.2  # times the error of `identify`, at most
 HELD: Final = (
     "one joint moves, friction holds the others: it may be any torque up to what they show, so deviations are as wide "
     "as that, while both halves of one recording hold nearly the same"
@@ -68,6 +71,7 @@ class Row(NamedTuple):
     law: str
     joints: dict[str, dict[str, float]]  # joint → "ours", "ordinary", "description"
     spent: float  # s of processor time
+    live: float  # error, over that of `identify` on the same seconds
     z: float  # rms error of the base parameters in their deviations; NaN where they are not known
 
     @property
@@ -123,6 +127,7 @@ def judged(split: Split) -> Row:
             for j, name in enumerate(split.description.names)
         },
         spent,
+        live_over_identified(found.found, split.taught, split.judged, test),
         float("nan") if split.links is None else _z(split.links, found.found),
     )
 
@@ -150,7 +155,7 @@ def _line(row: Row) -> str:
     of_links = f"{row.z:5.2f} " if row.simulated else ""
     return (
         f"{' ' if row.good else '!'} {row.robot:24} {row.split:26} {row.ours:6.2f} {least} {described:>8} "
-        f"{100 * row.inside:6.1f} {row.spent:5.1f} {of_links} {row.law:16} {row.published}"
+        f"{100 * row.inside:6.1f} {row.spent:5.1f} {row.live:5.2f} {of_links} {row.law:16} {row.published}"
     )
 
 
@@ -161,7 +166,8 @@ def _together(rows: Sequence[Row]) -> str:
     held, least = sum(row.inside_limits for row in rows), min(row.inside for row in rows)
     return (
         f"  {held} of {len(rows)} within {INSIDE[0]:g} to {INSIDE[1]:g} inside, mean {mean:.3f}, least {least:.2f}; "
-        f"median z {np.median([row.z for row in rows]):.2f}; error {better:.2f} × the better least squares'"
+        f"median z {np.median([row.z for row in rows]):.2f}; error {better:.2f} × the better least squares'; "
+        f"live at most {LIVE:g} × on {sum(row.live <= LIVE for row in rows)}"
     )
 
 
@@ -191,7 +197,7 @@ def main() -> int:
         print(f"left out, no recordings of {name} in {options.data}", file=sys.stderr)
     rows: list[Row] = []
     if not options.json:
-        head = f"{'ours':>6} {'ordinary':>8} {'weighted':>8} {'described':>8} {'inside':>6} {'s':>5}"
+        head = f"{'ours':>6} {'ordinary':>8} {'weighted':>8} {'described':>8} {'inside':>6} {'s':>5} {'live':>5}"
         more = f"{'z':>5}  {'friction':16} drawn" if options.simulated else f" {'friction':16} published"
         print(f"  {'robot':24} {'learnt > judged, %':26} {head} {more}")
     for split in _simulated(options.first, options.simulated) if options.simulated else splits(options.data):

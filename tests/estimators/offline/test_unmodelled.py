@@ -15,7 +15,7 @@ from estimators.offline.robot.identification import identify
 from estimators.offline.robot.motion import Piece, pieces
 from estimators.offline.robot.rows import PASSED, RobotRows, build
 from estimators.offline.robot.unmodelled.friction import beyond_law
-from estimators.offline.robot.unmodelled.lag import torque_lag
+from estimators.offline.robot.unmodelled.lag import rates, torque_lag
 from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD
@@ -80,6 +80,15 @@ def test_friction_that_turns_round_late_is_no_lag(truth: Any) -> None:
         lag = torque_lag(rows, found, beyond_law(rows, found))
         assert (np.abs(lag.values) < 2.0 * np.sqrt(np.diag(lag.covariance))).all()
         assert (np.abs(lag.values) < LAG_SPREAD).all()
+
+
+def test_recordings_that_begin_at_the_same_time_have_clocks_of_their_own(truth: Any) -> None:
+    """Reversals of one recording hide nothing in another, whatever their clocks show."""
+    rows = build(WholeRobot(truth.robot), [*truth.pieces(72), *truth.pieces(73), *truth.pieces(74)])
+    apart = rates(rows._replace(time=rows.time + 1000.0 * rows.piece))
+    assert rows.time[rows.piece == 1].min() == rows.time[rows.piece == 0].min()
+    assert np.count_nonzero(apart) > 0.5 * apart.size
+    assert rates(rows) == pytest.approx(apart, rel=1e-6, abs=1e-6)
 
 
 def recording(truth: Any, seed: int, pace: float, more: Any) -> list[Piece]:

@@ -5,10 +5,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from estimators.conditioning.finer_rows import FinerRows
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.online.robot.motion import QUICK, SLOW, RobotMotion
 from estimators.quantisation.robot_errors_in_variables import SPARSE, Encoders, shares
 from estimators.quantities import Axis, Floats
@@ -67,6 +69,25 @@ def test_it_is_what_steps_add_to_the_products_of_the_columns() -> None:
     large = np.diag(N) > 0.1 * np.diag(N).max()
     assert large.sum() > 5
     assert np.diag(added)[large] == pytest.approx(np.diag(N)[large], rel=0.15)
+
+
+def test_between_the_rows_of_a_slow_bus_steps_make_the_noise_of_its_own_samples() -> None:
+    """Half of the rows were interpolated: what white noise of the others has in the second derivative."""
+    period, noise = 0.02, np.random.default_rng(8).standard_normal((60_000, 1))
+    finer = FinerRows(1, period, 2.0 * QUICK)
+    ticks = np.round(1e9 * period * np.arange(len(noise))).astype(np.int64)
+    _, between = finer.absorb(ticks, noise)
+    assert finer.factor == 2
+    passed = CausalLowPass(1, QUICK, finer.period).absorb(between)[0]
+    second = CausalLowPass(1, SLOW, finer.period).absorb(passed)[2]
+    encoders = Encoders(WholeRobot(_arm()), (QUICK, SLOW), finer.period, finer.made, np.full(3, np.sqrt(12.0)))
+    t, q = _motion()
+    encoders.absorb(np.round(1e9 * t).astype(np.int64), q)  # show no steps: those of the recordings hold
+    assert encoders.steps == pytest.approx(np.full(3, np.sqrt(12.0)))
+    # of one row and joint with weight 1: the variance itself
+    assert encoders.noise(np.ones((1, 3, 3, 1)), np.full((1, 3), 1.0 / (SPARSE * 9.0)), np.ones(3))[0, 0] == (
+        pytest.approx(second[50:].var(), rel=0.03)
+    )
 
 
 def test_readings_without_steps_are_not_corrected() -> None:

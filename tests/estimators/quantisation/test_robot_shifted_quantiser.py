@@ -55,6 +55,19 @@ def test_rows_are_read_alike_however_they_wait() -> None:
     assert not found[0][:, :, 1].any()
 
 
+def test_between_the_rows_of_a_slow_bus_an_error_is_held() -> None:
+    """Every second sample was interpolated, so no encoder read it; in pieces of an odd number of samples."""
+    q = np.cumsum(np.random.default_rng(7).standard_normal((250, 1)), axis=0)
+    found = np.zeros((2, 200, PLACES, 1))
+    for e, (samples, apart) in zip(found, ((q, 2), (np.repeat(q[::2], 2, axis=0), 1)), strict=True):
+        quantiser = RobotShiftedQuantiser(1, 1, (QUICK, SLOW), 1.0 / RATE, apart=apart)
+        for first in range(0, len(q), 25):
+            quantiser.hold(samples[first : first + 25])
+            quantiser.read(np.array([0.1]), first + 25, (np.arange(len(e)), e))
+    assert found[0].any()
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
 def test_two_joints_that_move_alike_stand_on_other_places() -> None:
     """Else what the steps of all joints do would add up in each place, as it does in no robot."""
     q = np.repeat(np.cumsum(np.full(500, 0.37 * STEP))[:, None], 2, axis=1)

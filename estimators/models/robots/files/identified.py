@@ -65,6 +65,7 @@ class IdentifiedRobot:
     beyond: Floats | None = None  # (n,) deviation of friction beyond its law at each speed, N·m (N) …
     beyond_covariance: Floats | None = None  # … and by it of θ (p, p); `covariance` is without
     resting: Floats | None = None  # (n,) speeds up to which a joint may have stood in teaching, rad/s (m/s)
+    steps: Floats | None = None  # (n,) of the encoders of teaching, rad (m); 0 where its positions show none
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
@@ -172,6 +173,7 @@ class IdentifiedRobot:
             **({} if self.unseen is None else {"residual_unseen": float(self.unseen[i])}),
             **({} if self.beyond is None else {"friction_beyond_law": float(self.beyond[i])}),
             **({} if self.resting is None else {"speed_at_rest": float(self.resting[i])}),
+            **({} if self.steps is None else {"encoder_step": float(self.steps[i])}),
             **({} if gear is None else {"gear_twist": gear._asdict()}),
             **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
@@ -262,6 +264,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         beyond=_column(joints, "friction_beyond_law") if _all_have(joints, "friction_beyond_law") else None,
         beyond_covariance=squares.get("covariance_beyond_law"),
         resting=_column(joints, "speed_at_rest") if _all_have(joints, "speed_at_rest") else None,
+        steps=_column(joints, "encoder_step") if _all_have(joints, "encoder_step") else None,
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")

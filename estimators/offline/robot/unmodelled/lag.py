@@ -44,14 +44,19 @@ def rates(rows: RobotRows) -> Floats:
 
 
 def _reverses(rows: RobotRows) -> NDArray[np.bool_]:
-    """Rows within SETTLING of an instant at which the joint changes its direction: (rows, n)."""
+    """Rows within SETTLING of an instant at which the joint changes its direction: (rows, n).
+
+    Each piece by itself: recordings have clocks of their own, and gaps are longer than SETTLING.
+    """
     found = np.zeros(rows.dq.shape, np.bool_)
-    for j, dq in enumerate(rows.dq.T):
-        turns = (np.sign(dq[1:]) != np.sign(dq[:-1])) & (rows.piece[1:] == rows.piece[:-1])
-        at = 0.5 * (rows.time[1:] + rows.time[:-1])[turns]
-        if len(at):
-            next_one = np.searchsorted(at, rows.time)
-            before, after = at[np.maximum(next_one - 1, 0)], at[np.minimum(next_one, len(at) - 1)]
-            nearest = np.minimum(np.abs(rows.time - before), np.abs(rows.time - after))
-            found[:, j] = nearest < SETTLING
+    for one in np.unique(rows.piece):
+        own = np.flatnonzero(rows.piece == one)
+        time, ways = rows.time[own], np.sign(rows.dq[own])
+        middles = 0.5 * (time[1:] + time[:-1])
+        for j in range(ways.shape[1]):
+            at = middles[ways[1:, j] != ways[:-1, j]]
+            if len(at):
+                next_one = np.searchsorted(at, time)
+                before, after = at[np.maximum(next_one - 1, 0)], at[np.minimum(next_one, len(at) - 1)]
+                found[own, j] = np.minimum(np.abs(time - before), np.abs(time - after)) < SETTLING
     return found

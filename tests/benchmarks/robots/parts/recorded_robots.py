@@ -18,6 +18,7 @@ from daq.recording.ros_bag import decode
 from daq.replay.robot_runs import RobotRun, read_runs
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.dh_table import DhTable
+from estimators.offline.robot.live_residuals import Recorded
 from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
 from hil_rig.papers.recordings.readers import emps, xl330, xl330_published
@@ -40,10 +41,24 @@ class Split(NamedTuple):
     robot: str
     name: str  # "2 > 3"
     description: RobotDescription
-    train: list[Piece]
-    test: list[Piece]
+    taught: list[Recorded]  # what it is learnt from
+    judged: list[Recorded]
     published: str  # what others have reached on these recordings, and how; of a simulated arm, what was drawn
     links: Floats | None = None  # (n, 10) standard parameters of a simulated arm's links
+
+    @property
+    def train(self) -> list[Piece]:
+        """The pieces that it is learnt from."""
+        return _pieces(self.taught)
+
+    @property
+    def test(self) -> list[Piece]:
+        """The pieces that it is judged on."""
+        return _pieces(self.judged)
+
+
+def _pieces(recordings: Sequence[Recorded]) -> list[Piece]:
+    return [piece for one in recordings for piece in pieces(*one[:3], link=one.link)]
 
 
 def splits(data: Path = DATA, folders: Sequence[str] = FOLDERS) -> Iterator[Split]:
@@ -106,10 +121,10 @@ def _xl330(data: Path) -> Iterator[Split]:
     runs = xl330(data)
     arm = {"mass": runs[0].mass, "inertia": (1e-5, 1e-5, 1e-5, 0.0, 0.0, 0.0), "centre": (runs[0].length, 0.0, 0.0)}
     robot = _described("XL330", {"servo": arm}, None, gravity=(9.81, 0.0, 0.0))
-    parts: dict[str, list[Piece]] = {"sin_sin": [], "up_and_down": []}
+    parts: dict[str, list[Recorded]] = {"sin_sin": [], "up_and_down": []}
     for run in runs:
         tau = (run.voltage * torque_per_volt)[:, None]
-        parts[run.trajectory] += pieces(run.time, run.position[:, None], tau)
+        parts[run.trajectory].append(Recorded(run.time, run.position[:, None], tau))
     yield from _both("XL330", robot, list(parts.values()), tuple(parts))
 
 
@@ -152,9 +167,9 @@ def _bag(file: Path) -> tuple[list[str], Floats, Floats, Floats]:
     return kept, np.array([state[0] for state in states]), q, tau
 
 
-def _cut(run: RobotRun, first: int = 0, last: int | None = None) -> list[Piece]:
+def _cut(run: RobotRun, first: int = 0, last: int | None = None) -> list[Recorded]:
     part = slice(first, last)
-    return pieces(run.time[part], run.q[part], run.tau[part], link=run.link[part])
+    return [Recorded(run.time[part], run.q[part], run.tau[part], run.link[part])]
 
 
 def _halves(name: str, robot: RobotDescription, run: RobotRun, published: str = "") -> Iterator[Split]:
@@ -164,7 +179,7 @@ def _halves(name: str, robot: RobotDescription, run: RobotRun, published: str = 
 
 
 def _both(
-    robot: str, description: RobotDescription, parts: list[list[Piece]], words: Sequence[str], published: str = ""
+    robot: str, description: RobotDescription, parts: list[list[Recorded]], words: Sequence[str], published: str = ""
 ) -> Iterator[Split]:
     for i, k in ((0, 1), (1, 0)):
         yield Split(robot, f"{words[i]} > {words[k]}", description, parts[i], parts[k], published)

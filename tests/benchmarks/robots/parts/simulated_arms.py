@@ -23,7 +23,7 @@ from parts.recorded_robots import Split
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.inertia import standard
-from estimators.offline.robot.motion import pieces
+from estimators.offline.robot.live_residuals import Recorded
 from estimators.quantities import Axis, Floats
 from hil_rig.plants.base import encoder
 from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits
@@ -109,9 +109,9 @@ def arm(number: int) -> Arm:
 def split(number: int) -> Split:
     """One arm as `identify` is to learn and be judged."""
     one = arm(number)
-    train, test = (pieces(*recorded(one, part)) for part in range(2))
+    taught, judged = ([Recorded(*recorded(one, part))] for part in range(2))
     name = " > ".join(one.motions)
-    return Split(f"{number}: {one.drawn.axes} axes", name, described(one), train, test, one.words, one.links)
+    return Split(f"{number}: {one.drawn.axes} axes", name, described(one), taught, judged, one.words, one.links)
 
 
 def described(one: Arm) -> RobotDescription:
