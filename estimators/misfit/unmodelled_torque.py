@@ -297,7 +297,10 @@ def unmodelled_torque(
     for a in range(n):
         for one in range(k):
             root[a, one], back[one, a] = size[a] * ways[a, one] * length[one], ways[a, one] / length[one]
-    both, score = product(product(back, V), back.T), product(back, r.reshape(n, 1))
+    moment = np.empty((n, 1))
+    for a in range(n):
+        moment[a, 0] = r[a]
+    both, score = product(product(back, V), back.T), product(back, moment)
     for one in range(k):
         for other in range(k):
             both[one, other] *= share

@@ -35,6 +35,7 @@ from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learnt, covariance_of, factor_of, mean_variance, share_of_weights
 from estimators.thresholds import LEAST_DIVISOR
+from jointwatch_numba.matrix import any_nonzero
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
 #: point 4).
@@ -224,8 +225,10 @@ def reconsider_cut(fit: FitState, learnt: Learnt) -> None:
     torque may have been that of the speed, and is no longer. Where θ rests on earlier ones, as what was recalled does,
     it stands. Whether the torque is cut they tell as far as white noise lets them.
     """
-    count, p, seen = len(fit.scores.sums), len(fit.steps), float((fit.rows + fit.turns).max())
-    if not fit.half_step.any() or not _considers(fit) or not seen > MOST * learnt.state.weight:
+    count, p, seen = len(fit.scores.sums), len(fit.steps), 0.0
+    for output in range(len(fit.rows)):
+        seen = max(seen, fit.rows[output] + fit.turns[output])
+    if not any_nonzero(fit.half_step) or not _considers(fit) or not seen > MOST * learnt.state.weight:
         return
     floor = _scaled(learnt, _floor(fit.settings, learnt, 1.0, 0.0))
     resolve(products(fit.scores.gram, _weights(learnt), p), fit.others)
@@ -272,7 +275,8 @@ def _take_off_change(fit: FitState, learnt: Learnt) -> None:
 @kernel((FitState, Learnt))
 def answer_for_change(fit: FitState, learnt: Learnt) -> None:
     """Note that an alarm has answered a change that the last rows showed: its values are learnt anew from now on."""
-    fit.answered[:] = fit.changed
+    for i in range(len(fit.changed)):
+        fit.answered[i] = fit.changed[i]
     _take_off_change(fit, learnt)
 
 
@@ -285,9 +289,11 @@ def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
     """
     scores, settings, p = fit.scores, fit.settings, len(fit.steps)
     block = products(fit.sums.products, _weights(learnt), p)
-    recent, covariance = fit.last_block + block, np.empty((p, p))
+    recent, covariance = np.empty((p + 1, p + 1)), np.empty((p, p))
     _take_off_change(fit, learnt)
-    fit.last_block[:] = block
+    for i in range(p + 1):
+        for j in range(p + 1):
+            recent[i, j], fit.last_block[i, j] = fit.last_block[i, j] + block[i, j], block[i, j]
     if not good or not scores.blocks > 0.0:
         return
     covariance_of(learnt, covariance)
@@ -301,8 +307,9 @@ def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
             variance = floor.share * own / white + (1.0 - floor.share) * floor.white
         variance = white * max(variance, floor.lowest)
         fit.usual[i] = min(variance, FOLLOWS * fit.usual[i]) if fit.usual[i] > 0.0 else variance
-    fit.changed[:] = recent_change(recent, scores.theta, covariance, fit.usual)
+    changed = recent_change(recent, scores.theta, covariance, fit.usual)
     for i in range(p):
+        fit.changed[i] = changed[i]
         learnt.seen[i, i] += fit.changed[i]
         learnt.unmodelled[i, i] += fit.changed[i]
 
@@ -320,7 +327,7 @@ def widen_unidentifiable(fit: FitState, learnt: Learnt) -> None:
     for i in range(p):
         for j in range(p):
             learnt.misfit[i, j] = fit.effects[i, j]
-    if not fit.rows.any():
+    if not any_nonzero(fit.rows):
         return
     both, either = np.empty((p + 1, p + 1)), True
     for i in range(p + 1):
