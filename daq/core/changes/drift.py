@@ -186,7 +186,8 @@ class Comparison:
 
     def due(self, time: int) -> bool:
         """Whether an estimate of this time (ns) would be compared."""
-        return (self._baseline is not None or self.records is not None) and (time + self._ahead) // EVERY != self._looked
+        second = (time + self._ahead) // EVERY
+        return (self._baseline is not None or self.records is not None) and second != self._looked
 
     def next_due(self, time: int) -> int:
         """ns from which an estimate may be compared that comes after one of this time (ns); 0: any may."""
