@@ -8,8 +8,10 @@ INSTALL = { $(PIP) uv && $(BIN)/uv pip install --quiet --native-tls --python $(B
 	|| { echo "uv could not: pip installs, which takes longer" >&2; $(PIP) --no-compile $(1); }
 # a comma in the words of a call would begin its second argument
 COMMA := ,
-# neither writes bytecode, which pip would write one file after the other: all cores write it afterwards
-WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
+# neither writes bytecode, which pip would write one file after the other: all cores write it afterwards. More than half
+# of the files are hardly ever imported, or are there as machine code, too: who does import one of them writes it then
+SELDOM := tests|moto|botocore|pip|setuptools|OpenGL|mypy|mypyc|fontTools|mpl_toolkits|lexers|narwhals
+WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 -x '/($(SELDOM))/' $(VENV)/lib || true
 # the tests come first: these take what is left of the processors, of which waiting tests leave enough
 LATER  := nice -n 19
 # bytecode is kept: where it is not, three workers rewrite every test and each program that they start compiles itself

@@ -1,4 +1,4 @@
-"""What a driver is: it waits on one bus or port, drains everything that is there and decodes the whole batch.
+"""The interface of drivers: a driver waits on one bus or port, reads all available data and decodes them as one batch.
 
 The error tree::
 
@@ -21,23 +21,23 @@ from pydantic import BaseModel, ConfigDict
 
 
 class DriverError(Exception):
-    """Something a driver cannot do, said in one sentence."""
+    """A driver cannot do something; the text is one sentence for the user."""
 
 
 class LinkError(DriverError):
-    """The wire is not there (missing, busy, not permitted, gone)."""
+    """The wire is not available (missing, busy, not permitted, or disconnected)."""
 
 
 class LinkBusyError(LinkError):
-    """The wire is there, and another program has it."""
+    """The wire exists, but another program uses it."""
 
 
 class LinkPausedError(LinkError):
-    """The wire is there but carries nothing; the driver stays open and goes on by itself."""
+    """The wire exists but is down; the driver stays open and continues by itself when it is up again."""
 
 
 class EndOfFileError(DriverError):
-    """The recording has been read to its end."""
+    """The end of the recording is reached."""
 
 
 class LayoutError(DriverError):
@@ -45,13 +45,13 @@ class LayoutError(DriverError):
 
 
 class StrictSettings(BaseModel):
-    """Frozen settings; an unknown key is an error."""
+    """Immutable settings in which an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: the valid one that was probably meant, or a few of them."""
+    """Return the end of a sentence about an unknown name: the most similar valid name, or some valid names."""
     known = sorted(filter(None, valid))
     close = difflib.get_close_matches(name, known, n=1)
     if close:
@@ -60,15 +60,15 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 class Wanted(NamedTuple):
-    """One signal that the core asked for: reading.value = scale × (signal in SI) + offset."""
+    """One signal that the core requests: reading.value = scale × (signal in SI) + offset."""
 
-    channel: int  # index written into every Reading
+    channel: int  # index of the channel, written into every reading
     signal: str  # "MESSAGE.signal", as listed by DriverSettings.signals()
     scale: float = 1.0
     offset: float = 0.0
 
 
-# counters that are no losses
+# counters that do not count losses
 TRAFFIC: Final = ("frames", "packets", "own_frames", "restamped", "busy_us")
 
 
@@ -82,80 +82,83 @@ class Driver(Protocol):
     ) -> None: ...
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Wait up to timeout seconds for the first frame, then drain and decode all that is there.
+        """Wait up to timeout seconds for the first frame, then read and decode all available data.
 
-        Returns a READING array (possibly empty). Garbage is counted, never raised.
-        Raises LinkError when the wire is gone, EndOfFileError when a recording is over.
+        Returns a READING array (possibly empty). Invalid data are counted and raise no error. Raises LinkError if the
+        wire is lost, EndOfFileError at the end of a recording.
         """
 
     def counters(self) -> Mapping[str, int]:
-        """Totals since opening: TRAFFIC, and one name per cause of loss (e.g. 'unmatched', 'bad_crc', 'truncated')."""
+        """Return totals since opening: TRAFFIC, and one counter per cause of loss (e.g. 'unmatched', 'bad_crc')."""
 
 
 class Loss(NamedTuple):
-    """What one of a driver's counters counts, and what to do about it: for people, in `jointwatch doctor`."""
+    """The meaning of one of a driver's counters, and its remedy, for the output of `jointwatch doctor`."""
 
     meaning: str
     remedy: str
 
 
 class Probe(NamedTuple):
-    """What was heard at a place of which nothing was known: sentences for people, and a configuration to start from."""
+    """The result of listening at an unknown place: sentences for people, and a first configuration."""
 
     said: tuple[str, ...]
-    proposal: str = ""  # TOML: [drivers.NAME] and a joint; empty where nothing was heard
+    proposal: str = ""  # TOML: [drivers.NAME] and a joint; empty if nothing was heard
 
 
 class DriverSettings(StrictSettings):
-    """What the configuration's `kind = "…"` selects: one settings class per driver, `kind: Literal["…"]` in each.
+    """Settings of a driver, which `kind = "…"` in the configuration selects: one class per driver with `kind:
+    Literal["…"]`.
 
-    A driver of another package derives from this class and is found by its entry point: see docs/drivers.md.
+    A driver in another package derives from this class and is found by its entry point, see docs/drivers.md.
     """
 
-    API: ClassVar[int] = 1  # edition of this contract; drivers/catalogue.py refuses a class with another one
-    losses: ClassVar[Mapping[str, Loss]] = {}  # of its own counters
+    API: ClassVar[int] = 1  # edition of this interface; drivers/catalogue.py refuses a class with another edition
+    losses: ClassVar[Mapping[str, Loss]] = {}  # counter → its meaning
     example: ClassVar[str] = ""  # for `jointwatch init --kind`: [drivers.NAME] and a [joints.NAME] that uses it
 
     @property
     def named(self) -> str:
-        """Its kind, as the configuration writes it."""
+        """Return the kind as written in the configuration."""
         return str(getattr(self, "kind", ""))
 
     def signals(self) -> Mapping[str, str]:
-        """Every signal this driver can deliver, "MESSAGE.signal" → SI unit, without the wire. Raises LayoutError."""
+        """Return all signals without opening the wire: "MESSAGE.signal" → SI unit. Raises LayoutError."""
         raise NotImplementedError
 
     def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError if one of these cannot be delivered: why not, and the nearest name that can."""
+        """Raise LayoutError if a signal cannot be delivered, with the reason and the most similar valid name."""
         known = self.signals()
         unknown = [one.signal for one in wanted if one.signal not in known]
         if unknown:
             raise LayoutError("; ".join(f'unknown signal "{name}", {nearest(name, known)}' for name in unknown))
 
     def open(self, wanted: Sequence[Wanted]) -> Driver:
-        """A driver for exactly these signals (not yet opened: entering it opens the wire). Raises LayoutError."""
+        """Return a driver for exactly these signals; entering its context opens the wire. Raises LayoutError."""
         raise NotImplementedError
 
     def modules(self) -> tuple[str, ...]:
-        """Modules that opening it imports: the supervisor imports them before it forks, and compiles their kernels.
+        """Return the modules that `open` imports: the supervisor imports them before it forks, and compiles their
+        kernels.
 
-        Importing one may start no thread.
+        Importing them must not start a thread.
         """
         return ()
 
     def sends(self) -> str:
-        """What this driver sends on the robot's bus, in words; empty where it only listens."""
+        """Return in words what this driver sends on the robot's bus; empty if it only listens."""
         return ""
 
     def wire(self) -> tuple[str, ...]:
-        """What two drivers of one configuration must not share, as a port's path; empty: it may be shared."""
+        """Return the resource that two drivers must not share, such as the path of a port; empty: none."""
         return ()
 
     @classmethod
     def probe(cls, place: str, seconds: float, options: Mapping[str, str]) -> Probe:
-        """Listen at a place of which nothing else is known; options: NAME=VALUE of `doctor --set`. Raises DriverError.
+        """Listen at a place about which nothing else is known; options: NAME=VALUE of `doctor --set`. Raises
+        DriverError.
 
-        It sends nothing that moves or sets anything.
+        It never sends anything that moves the robot or changes a setting.
         """
         tried = f"{place} with {', '.join(options) or 'no options'} for {seconds:g} s"
         raise DriverError(f"{cls.__name__} cannot listen at {tried}: configure it by hand (see docs/drivers.md)")

@@ -1,7 +1,7 @@
-"""The catalogue of drivers: what `kind = "…"` in a [drivers.NAME] table selects, loaded only where it is used.
+"""The catalogue of drivers: `kind = "…"` in a [drivers.NAME] table selects one, which is loaded only when it is used.
 
-Ours are listed here. Another package adds its own by an entry point of the group `jointwatch.drivers`, whose name is
-the kind and whose object is a subclass of DriverSettings; docs/drivers.md has the contract.
+Our own drivers are listed here. Another package adds drivers by entry points of the group `jointwatch.drivers`: the
+name is the kind, and the object is a subclass of DriverSettings. docs/drivers.md describes the interface.
 """
 
 import functools
@@ -29,22 +29,22 @@ OURS: Final[Mapping[str, str]] = {
 
 
 class PluginError(ValueError):
-    """A driver of another package that cannot be used; the text says whose, and why."""
+    """A driver of another package cannot be used; the text names the package and the reason."""
 
 
 @functools.cache
 def plugins() -> Mapping[str, EntryPoint]:
-    """Kinds that other packages add: kind → entry point, without ours, whose names cannot be taken."""
+    """Return the kinds that other packages add: kind → entry point; they cannot replace our own kinds."""
     return {one.name: one for one in entry_points(group=GROUP) if one.name not in OURS}
 
 
 def kinds() -> list[str]:
-    """Every kind there is, ours first."""
+    """Return all kinds, our own first."""
     return [*OURS, *sorted(plugins())]
 
 
 def origin(kind: str) -> str:
-    """The package that a kind comes from, with its version; "" for ours."""
+    """Return the package of a kind with its version; "" for our own kinds."""
     if kind in OURS or kind not in plugins():
         return ""
     found = plugins()[kind].dist
@@ -53,7 +53,7 @@ def origin(kind: str) -> str:
 
 @functools.cache
 def settings_class(kind: str) -> type[DriverSettings]:
-    """The settings class of a kind. Raises KeyError for an unknown one, PluginError where it cannot be used."""
+    """Return the settings class of a kind. Raises KeyError if it is unknown, PluginError if it cannot be used."""
     if kind in OURS:
         ours: type[DriverSettings] = pkgutil.resolve_name(OURS[kind])
         return ours
@@ -62,7 +62,7 @@ def settings_class(kind: str) -> type[DriverSettings]:
         found = plugins()[kind].load()
     except KeyError:
         raise
-    except Exception as error:  # whatever another package raises while it is imported
+    except Exception as error:  # the import of another package may raise any error
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise PluginError(f"{whose} cannot be loaded: found {reason}") from error
     if not (isinstance(found, type) and issubclass(found, DriverSettings)):
@@ -89,7 +89,7 @@ def class_of(table: Any) -> type[DriverSettings]:
 
 
 def named(kind: str) -> type[DriverSettings]:
-    """The settings class of a kind that a person has typed. Raises PluginError where there is none."""
+    """Return the settings class of a kind that a person has typed. Raises PluginError if there is none."""
     try:
         return settings_class(kind)
     except KeyError:
@@ -103,7 +103,7 @@ def _validated(value: Any, info: ValidationInfo) -> DriverSettings:
 
 
 class _ByKind:
-    """pydantic's view of the catalogue: the class is loaded when a table names it, its schema on demand."""
+    """The catalogue for pydantic: a class is loaded when a table names it, and its schema on demand."""
 
     @staticmethod
     def __get_pydantic_core_schema__(_source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -116,7 +116,7 @@ class _ByKind:
             try:
                 choices[kind] = settings_class(kind).__pydantic_core_schema__
             except PluginError:
-                continue  # it is named where a table asks for it
+                continue  # the error is reported when a table uses this kind
         return handler(core_schema.tagged_union_schema(choices, "kind"))
 
 

@@ -1,4 +1,4 @@
-"""Reading a descriptor in bulk, and what its errors mean to the person who has to mend them."""
+"""Reads a descriptor in bulk, and converts its errors to messages with a remedy."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from typing import Final
 from drivers.base import LinkBusyError, LinkError
 
 CHUNK: Final = 65536
-MOST: Final = 64  # reads in one go: a flooding device must not keep its first bytes waiting
-PIECE: Final = 4095  # bytes: a terminal hands over no more at once, so that less means that there is no more
+MOST: Final = 64  # reads in one call: with a flooding device the first bytes must not wait
+PIECE: Final = 4095  # bytes: a terminal returns no more at once, so a shorter read means that it is empty
 
 _REMEDIES: Final = {
     errno.ENOENT: "there is no such port: is the device plugged in? (`ls /dev/serial/by-id` lists those there are)",
@@ -29,10 +29,10 @@ _BUSY: Final = (errno.EBUSY, errno.EAGAIN)
 
 
 def link_error(name: str, error: BaseException) -> LinkError:
-    """One sentence: which port, what happened, what to do."""
+    """Return an error with one sentence: the port, what happened, and the remedy."""
     cause: BaseException | None = error
     while cause is not None:
-        code = getattr(cause, "errno", None) or (cause.args or (None,))[0]  # termios.error has no errno
+        code = getattr(cause, "errno", None) or (cause.args or (None,))[0]  # termios.error has no attribute errno
         if isinstance(code, int) and code in _REMEDIES:
             kind = LinkBusyError if code in _BUSY else LinkError
             return kind(f"{name}: {_REMEDIES[code].format(name=name)}")
@@ -42,19 +42,20 @@ def link_error(name: str, error: BaseException) -> LinkError:
 
 
 def drain(descriptor: int, name: str, timeout: float) -> bytes:
-    """Wait up to timeout seconds for the first byte, then take all that is there. Raises LinkError when it is gone."""
+    """Wait up to timeout seconds for the first byte, then read all available bytes. Raises LinkError if the device is
+    gone."""
     chunks: list[bytes] = []
     try:
         while len(chunks) < MOST and select.select([descriptor], [], [], 0.0 if chunks else max(0.0, timeout))[0]:
             chunk = os.read(descriptor, CHUNK)
-            if not chunk:  # readable but empty: hung up
+            if not chunk:  # readable but empty: the other end has hung up
                 raise OSError(errno.EIO, "end of file")
             chunks.append(chunk)
-            if len(chunk) < PIECE:  # drained, without asking again
+            if len(chunk) < PIECE:  # the descriptor is drained; no further read is needed
                 break
     except BlockingIOError:
-        pass  # another reader was quicker
+        pass  # another reader was faster
     except (OSError, ValueError) as error:  # ValueError: closed meanwhile
-        if not chunks:  # what came before the end is delivered first; the next call raises
+        if not chunks:  # bytes before the error are delivered first; the next call raises
             raise link_error(name, error) from error
     return b"".join(chunks)

@@ -1,4 +1,4 @@
-"""A wire of which nothing is known yet, listened to for a while: raw frames of a bus, raw bytes of a port."""
+"""Listens for a while to a wire about which nothing is known: raw frames of a bus, or raw bytes of a port."""
 
 import time
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from drivers.serial.serial_line import SerialLine
 def listen_bus(
     interface: str, channel: str, options: Mapping[str, Any], seconds: float
 ) -> tuple[Frames, dict[str, int]]:
-    """Every frame that comes, and the adapter's own counters; options: python-can's. Raises LinkError."""
+    """Return all frames that arrive, and the adapter's own counters; options: of python-can. Raises LinkError."""
     try:
         adapter = open_adapter(interface, channel, {**UNHURRIED.get(interface, {}), **options})
-    except Exception as error:  # adapters' libraries raise whatever they like when opening fails
+    except Exception as error:  # libraries of adapters raise errors of any type if opening fails
         raise link_error(channel, error) from error
     parts: list[Frames] = []
     try:
@@ -33,7 +33,7 @@ def listen_bus(
 
 
 def listen_port(port: str, baudrate: int, seconds: float) -> bytes:
-    """Every byte that comes. Raises LinkError."""
+    """Return all bytes that arrive. Raises LinkError."""
     parts: list[bytes] = []
     with SerialLine(port, baudrate) as line:
         end = time.monotonic() + seconds

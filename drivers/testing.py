@@ -31,7 +31,7 @@ from drivers.base import TRAFFIC, Driver, DriverSettings, LayoutError, LinkError
 from drivers.catalogue import AnyDriver
 from drivers.reading import READING, empty
 
-PATIENCE: Final = 30.0  # s to wait for readings that must come, on a machine with other work, too
+PATIENCE: Final = 60.0  # s to wait for readings that must come, on a machine with other work, too
 _MODULES: Final = """
 import importlib, os, sys
 import drivers.decode.decoder

@@ -1,7 +1,7 @@
 """`jointwatch rig NAME`: play a robot's joints, with known truth, on a wire, in real time.
 
-stdout is data: a table when the wire is there (what it is, and the truth), one at the end (what was sent, what went
-wrong, and the truth then); with --json one JSON object each. stderr is for people. Exit codes: 0, 1 runtime, 2 usage.
+stdout is data: a table when the wire is open (rig, wire and truth), and a table at the end (sent frames, errors, and
+the truth at that time); with --json one JSON object each. stderr is for people. Exit codes: 0, 1 runtime, 2 usage.
 """
 
 import argparse
@@ -37,7 +37,7 @@ LOG: Final = logging.getLogger("jointwatch.rig")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play until the end, until --duration is over, or until it is stopped."""
+    """Play until the end, until --duration is over, or until the program is stopped."""
     parser = parser_of_rig()
     options = parser.parse_args(arguments)
     if options.list:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _perform(options, robot, wires, faults, stop)
     except (RigError, OSError) as error:
         if isinstance(error, BrokenPipeError):
-            sys.stderr.close()  # no reader is left: nothing more to write
+            sys.stderr.close()  # no reader is left, so nothing more is written
             return EXIT_RUNTIME
         return _fail(error)
     finally:
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _link(link: Path | None, bus: int) -> Path | None:
-    """The second bus has a number after its name."""
+    """Return the link of a bus; the second bus has a number after its name."""
     return link if link is None or bus == 0 else link.with_name(f"{link.name}{bus + 1}")
 
 
@@ -96,7 +96,7 @@ def _perform(
     LOG.info("%s on %s at %s, waiting for a reader", options.name, options.wire, where)
     player.play(stop)
     for number in STOPPING:
-        signal.signal(number, signal.SIG_IGN)  # too late to stop: what follows must not be cut short
+        signal.signal(number, signal.SIG_IGN)  # too late to stop: the rest must not be interrupted
     if not player.started:
         LOG.warning("no program has listened")
     counts: dict[str, Any] = {"samples": player.samples, "sent": sum(wire.sent for wire in wires)}
@@ -152,7 +152,7 @@ def _joints(options: argparse.Namespace) -> dict[str, Plant]:
 
 
 def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequence[str]) -> Any:
-    """The settings of one joint: what is set for all, and over it what is set for this one alone."""
+    """Return the settings of one joint: settings for all joints, overridden by settings for this joint."""
     if options.loop and options.name != "recording":
         raise RigError("--loop goes with a recording: a plant has no end")
     try:
@@ -166,7 +166,7 @@ def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequen
 
 
 def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
-    """The name after "jointN." where that is this joint, None where it is another or all. Raises RigError."""
+    """Return the name after "jointN." if that is this joint, else None. Raises RigError."""
     found = ONE_JOINT.match(path)
     if found is None:
         return None
@@ -176,7 +176,7 @@ def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
 
 
 def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """{"trajectory.period": "4"} → {"trajectory": {"period": "4"}}; the types are the settings' affair."""
+    """Convert {"trajectory.period": "4"} to {"trajectory": {"period": "4"}}; the settings convert the types."""
     tree: dict[str, Any] = {}
     for path, value in assignments:
         *above, last = path.split(".")
@@ -291,7 +291,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _stop_on_signals(duration: float | None) -> Callable[[], bool]:
-    """A question that is answered yes after SIGINT, SIGTERM, SIGHUP, or the duration (s)."""
+    """Return a function that is true after SIGINT, SIGTERM, SIGHUP, or the duration (s)."""
     stopped = []
     for number in STOPPING:
         signal.signal(number, lambda *_: stopped.append(True))

@@ -1,4 +1,4 @@
-"""A complete configuration for listening to exactly one rig."""
+"""Makes a complete configuration of a service that listens to one rig."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ def toml(
     model: Path | None = None,
     record: Path | None = None,
 ) -> str:
-    """The file's text. kind: name of the wires, one a bus; endpoint, page: where the service publishes.
+    """Return the text of the file. kind: name of the wires, one a bus; endpoint, page: addresses of the service.
 
-    model: of the whole robot or of a mechanism with loops, where one has been identified; record: folder of recordings.
+    model: file of an identified model of the whole robot or of a mechanism with loops; record: folder of recordings.
     """
     lines = [
         f"# Written by the rig {rig} on {kind}: listens to exactly what it plays.",
@@ -57,12 +57,12 @@ def toml(
 
 
 def _kind(model: Path) -> str:
-    """The key of [robot] for a model file."""
+    """Return the key of [robot] for a model file."""
     return "mechanism" if is_mechanism(model) else "model"
 
 
 def _name(bus: int) -> str:
-    """Name of the driver that listens to a bus."""
+    """Return the name of the driver that listens to a bus."""
     return DRIVER if bus == 0 else f"{DRIVER}{bus + 1}"
 
 
@@ -138,7 +138,7 @@ def _joint(name: str, plant: Plant, messages: tuple[Message, ...], kind: str, wi
 
 
 def _clock(reference: Message, kind: str, wire: Wire) -> Mapping[str, Any]:
-    """What tells when, or how often, the reference's message was sampled: counter or device_time → its settings."""
+    """Return the clock of the reference's message: counter or device_time → its settings."""
     if isinstance(wire, Described):
         return wire.clock(reference)
     counter = "sequence" if kind == "serial" else "counter"
@@ -146,7 +146,7 @@ def _clock(reference: Message, kind: str, wire: Wire) -> Mapping[str, Any]:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML writes it."""
+    """Return a value in TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_value(one)}" for key, one in value.items()) + " }"
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

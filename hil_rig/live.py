@@ -1,4 +1,4 @@
-"""A rig and the service that listens to it, each in its own process as in the field, while a `with` block lasts."""
+"""Runs a rig and the service that listens to it during a `with` block, each in its own process as in the field."""
 
 import json
 import queue
@@ -17,16 +17,16 @@ from typing import IO, Any, ClassVar, Final, Protocol, Self
 
 from hil_rig.ports import free_port
 
-START: Final = 300.0  # s until the page must answer; a first start compiles the kernels, a minute or more
-STOP: Final = 60.0  # s to stop by itself; a machine with other work takes some
+START: Final = 300.0  # s until the page must answer; a first start compiles kernels for a minute or more
+STOP: Final = 60.0  # s within which a process must stop by itself, also on a busy machine
 
 
 class LiveError(Exception):
-    """The rig or the service did not do what it should; the text says which and how."""
+    """The rig or the service failed; the text states which of them, and how."""
 
 
 class Running(Protocol):
-    """A program that runs: what is used of subprocess.Popen."""
+    """A running program, with the used part of subprocess.Popen's interface."""
 
     pid: int
     stdout: IO[str] | None
@@ -42,13 +42,14 @@ class Running(Protocol):
 
 
 def interpreter(module: str, *arguments: object, **streams: Any) -> Running:
-    """`python -m MODULE ARGUMENTS` in a session of its own: Ctrl-C reaches only us, and we stop all in order."""
+    """Start `python -m MODULE ARGUMENTS` in its own session, so that Ctrl-C reaches only us, and we stop all in
+    order."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.Popen(command, text=True, start_new_session=True, **streams)
 
 
 class Live:
-    """A rig on a wire and `jointwatch run` listening to it.
+    """Runs a rig on a wire, and `jointwatch run` with a configuration for it.
 
     rig: arguments of `jointwatch rig`, from the name on. endpoint, page: of the service; free ones by default.
     more: sections that the service's configuration has besides the rig's.
@@ -70,7 +71,7 @@ class Live:
         self._quiet = quiet
         self._more = more
         self._readers: list[threading.Thread] = []
-        self._words: list[str] = []  # of the service, when quiet
+        self._words: list[str] = []  # lines of the service, if quiet
         self._lines: queue.Queue[str] = queue.Queue()
         self._rig: Running | None = None
         self.service: Running | None = None
@@ -95,11 +96,11 @@ class Live:
 
     @property
     def rig_pid(self) -> int:
-        """Id of the rig's process; 0 where none runs."""
+        """Id of the rig's process; 0 if none runs."""
         return self._rig.pid if self._rig is not None and self._rig.poll() is None else 0
 
     def wait_for_rig(self, timeout: float) -> int:
-        """Wait until the rig has played to its end; its exit code. Raises LiveError after timeout (s)."""
+        """Wait for the end of the rig, and return its exit code. Raises LiveError after timeout (s)."""
         assert self._rig is not None
         try:
             code = self._rig.wait(timeout)
@@ -109,19 +110,19 @@ class Live:
         return code
 
     def end_rig(self, timeout: float) -> dict[str, Any]:
-        """Let the rig stop playing; what it says of what it sent. Raises LiveError after timeout (s)."""
+        """Stop the rig, and return its report on sent frames. Raises LiveError after timeout (s)."""
         assert self._rig is not None
         self._rig.send_signal(signal.SIGTERM)
         self.wait_for_rig(timeout)
         return self.farewell
 
     def hold_rig(self, held: bool) -> None:
-        """Stop the rig's frames as a pulled cable would, or let them go on."""
+        """Interrupt the frames of the rig like a pulled cable, or let them continue."""
         assert self._rig is not None
         self._rig.send_signal(signal.SIGSTOP if held else signal.SIGCONT)
 
     def stop_rig(self) -> None:
-        """End the rig's play in order; `farewell` is what it said then."""
+        """End the rig in order, and store its last report in `farewell`."""
         assert self._rig is not None
         _stop(self._rig)
         self._hear_farewell()
@@ -140,7 +141,8 @@ class Live:
             configuration.write(self._more)
 
     def _read(self, stream: IO[str] | None, take: Callable[[str], None]) -> None:
-        """Take every line of a stream, and an empty one at its end, in a thread: a full pipe would stop its writer."""
+        """Read a stream line by line in a thread, with an empty line at its end, since a full pipe would block its
+        writer."""
 
         def lines() -> None:
             assert stream is not None
@@ -154,7 +156,7 @@ class Live:
         self._readers.append(reader)
 
     def _hear_farewell(self) -> None:
-        for reader in self._readers[:1]:  # of the rig, which has ended
+        for reader in self._readers[:1]:  # reader of the rig, which has ended
             reader.join(STOP)
         while not self._lines.empty():
             if line := self._lines.get():
@@ -186,7 +188,7 @@ def _stop(process: Running) -> None:
 
 
 def answers(page: str) -> bool:
-    """Whether something serves the page."""
+    """Whether a server answers at the address of the page."""
     try:
         with urllib.request.urlopen(page, timeout=1.0) as response:
             return bool(response.status == 200)

@@ -1,4 +1,4 @@
-"""What a rig puts on the wire: messages of integers, and how rows of SI values become them."""
+"""The messages of a rig: fields of integers, and their conversion from rows of SI values."""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,20 +11,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COUNTER: Final = 65536  # modulo of the sample counter that every message carries
-NODES: Final = 112  # joints that have an id of their own on a CAN bus …
-SERIAL_NODES: Final = 15  # … and on a serial line
+NODES: Final = 112  # largest number of joints with their own ids on a CAN bus
+SERIAL_NODES: Final = 15  # the same on a serial line
 
 
 @dataclass(frozen=True, slots=True)
 class MessageField:
-    """One signed integer: value in `unit` = scale × raw; the most negative number means "no value"."""
+    """One signed integer: value in `unit` = scale × raw; the most negative integer means "no value"."""
 
     name: str
     bits: int  # 16 or 32
-    unit: str  # as the configuration names it
+    unit: str  # as named in the configuration
     scale: float = 1.0
     counts_per_rev: int | None = None  # for the unit "counts"
-    wrap: int | None = None  # bits after which an encoder starts again
+    wrap: int | None = None  # bits after which an encoder wraps around
 
     @property
     def lsb(self) -> float:
@@ -38,11 +38,11 @@ class MessageField:
 
     @property
     def turn(self) -> float | None:
-        """SI value after which the encoder starts again."""
+        """SI value after which the encoder wraps around."""
         return None if self.wrap is None else self.lsb * (1 << self.wrap)
 
     def raw(self, values: Floats) -> Integers:
-        """Round to counts, saturate as a controller does, wrap, mark what is not finite."""
+        """Convert to counts: round, saturate as a controller does, wrap around, and mark values that are not finite."""
         limit = -self.invalid - 1
         finite = np.isfinite(values)
         counts = np.clip(np.rint(np.where(finite, values, 0.0) / self.lsb), -limit, limit).astype(np.int64)
@@ -53,17 +53,18 @@ class MessageField:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Fields that are sampled and sent together, up to six bytes of them."""
+    """Fields of up to six bytes that are sampled and sent together."""
 
     name: str
     fields: tuple[MessageField, ...]
-    rank: int = 0  # among the messages of its joint
-    node: int = 1  # number of its joint
-    bus: int = 0  # of the robot's wires
+    rank: int = 0  # place among the messages of its joint
+    node: int = 1  # number of the joint
+    bus: int = 0  # number of the wire
 
     @property
     def can_id(self) -> int:
-        """CAN identifier as CANopen numbers process data: 0x181 is the first message of node 1, 0x281 its second."""
+        """CAN identifier in the numbering of CANopen process data: 0x181 and 0x281 are the first two messages of node
+        1."""
         return 0x180 + 0x100 * self.rank + self.node
 
     @property
@@ -72,19 +73,19 @@ class Message:
         return 16 * self.rank + self.node
 
     def of_node(self, node: int, robot: int) -> "Message":
-        """The message as another joint sends it; robot: how many joints there are."""
+        """Return the same message of another joint; robot: number of joints."""
         return replace(self, node=node, name=self.name if robot == 1 else f"{self.name}{node}")
 
 
 class MessageFrame(NamedTuple):
-    """One message of one sample, before a wire gives it its form."""
+    """One message of one sample, before it is encoded for a wire."""
 
     message: Message
-    counter: int  # of the sample, modulo COUNTER
+    counter: int  # counter of the sample, modulo COUNTER
     fields: bytes  # little-endian, without the counter
 
     def without(self, index: int) -> "MessageFrame":
-        """The frame with the marker for "no value" in one field."""
+        """Return the frame with the marker for "no value" in one field."""
         start = sum(field.bits // 8 for field in self.message.fields[:index])
         field = self.message.fields[index]
         marker = field.invalid.to_bytes(field.bits // 8, "little", signed=True)
@@ -92,7 +93,7 @@ class MessageFrame(NamedTuple):
 
 
 def records(message: Message, values: Floats) -> NDArray[np.uint8]:
-    """The fields of one message as bytes, little-endian, (rows, bytes). values: (rows, fields) SI."""
+    """Encode the fields of one message as little-endian bytes, (rows, bytes). values: (rows, fields) SI."""
     record = np.dtype([(field.name, f"<i{field.bits // 8}") for field in message.fields])
     raw = np.zeros(len(values), record)
     for column, field in enumerate(message.fields):
@@ -101,7 +102,7 @@ def records(message: Message, values: Floats) -> NDArray[np.uint8]:
 
 
 def frames(message: Message, values: Floats, first: int) -> list[MessageFrame]:
-    """Frames of one message. values: (rows, fields) SI; first: number of the first row's sample."""
+    """Make the frames of one message. values: (rows, fields) SI; first: number of the first sample."""
     raw = records(message, values)
     data, size = raw.tobytes(), raw.shape[1]
     return [

@@ -1,4 +1,4 @@
-"""Ports and DDS domains on this machine that nobody else is given."""
+"""Reserves ports and DDS domains on this machine that no other process is given."""
 
 import atexit
 import socket
@@ -7,21 +7,21 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Final
 
-FIRST: Final = 10000  # a user's program may use any port from 1024 on; below this one there are many that have a name
-USUAL_LIMIT: Final = 32768  # where the ports that Linux gives to connections begin, unless somebody changed it
+FIRST: Final = 10000  # programs may use any port from 1024 on; below this number many ports are assigned to services
+USUAL_LIMIT: Final = 32768  # begin of Linux's default range of ports for outgoing connections
 LIMITS: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
-# domains of DDS whose ports lie below the same limit; 0 is what a robot has that nobody has set up.
+# Domains of DDS whose ports are below the same limit; 0 is the default domain of robots.
 DOMAINS: Final = range(1, 102)
 
-_reserved: Final[list[socket.socket]] = []  # one for each port and domain that this process was given
+_reserved: Final[list[socket.socket]] = []  # one socket for each reserved port and domain
 
 
 def free_port() -> int:
-    """A port of TCP and UDP on 127.0.0.1 that nothing uses, and that no other process is given while this one lives.
+    """Return a free port of TCP and UDP on 127.0.0.1, which no other process is given while this process runs.
 
-    It lies below the ports that the kernel gives to outgoing connections: such a connection of any program would
-    otherwise take the port before the program that it is meant for does. Raises OSError if 1000 ports were all in use.
+    It is below the range for outgoing connections, since the kernel could give a port in that range to any program
+    before it is used. Raises OSError if 1000 ports were all in use.
     """
     limit = int(LIMITS.read_text().split()[0]) if LIMITS.exists() else USUAL_LIMIT
     random = SystemRandom()
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def free_domain() -> int:
-    """A DDS domain that no other process is given while this one lives: what two publish there would mix.
+    """Return a DDS domain that no other process is given while this process runs, since messages would mix otherwise.
 
     Raises OSError if all are in use.
     """
@@ -44,7 +44,7 @@ def free_domain() -> int:
 
 
 def _reserve(what: str) -> bool:
-    """Whether no other process has been given this: a name that the kernel frees when this process ends."""
+    """Try to reserve a name, which the kernel frees when this process ends; returns whether no other process has it."""
     if sys.platform != "linux":
         return True  # no such names there
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -72,15 +72,15 @@ __all__ = [
 class StreamMessage(TypedDict):
     """What every message has."""
 
-    # Unix s of the instant that the message speaks of
+    # Unix s of the instant that the message describes
     timestamp: float
     # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
     v: Literal[2]
     # [robot] name
     robot: str
-    # counts up by one per topic; seen before: nothing new
+    # counts up by one per topic; a repeated number is a message that was received before
     seq: int
-    # another one: the core started anew, and seq with it
+    # changes when the core restarts; seq then begins again
     boot: int
 
 
@@ -243,13 +243,13 @@ EstimateMessageHealthReasonCode = Literal[
 class EstimateMessageHealthReason(TypedDict):
     """One reason."""
 
-    # what is so, see docs/troubleshooting.md
+    # code of the reason, see docs/troubleshooting.md
     code: EstimateMessageHealthReasonCode
-    # what it is about: a parameter, channel, joint or known constant
+    # its subject: a parameter, channel, joint or known constant
     parameter: NotRequired[str]
-    # by short names, SI or %
+    # numbers in the sentence by short names, SI or %
     numbers: NotRequired[dict[str, float]]
-    # the same of words
+    # words in the sentence by short names
     words: NotRequired[dict[str, str]]
     # the sentence, with its numbers
     text: str
@@ -273,7 +273,7 @@ class EstimateMessage(JointMessage):
     parameters: dict[str, float]
     # their standard deviations
     deviations: dict[str, float]
-    # what is known of each parameter; left out while nothing is
+    # state of each parameter; omitted while nothing is known
     states: NotRequired[dict[str, EstimateMessageState]]
     # rms prediction error over rms measured, of the last seconds
     error: NotRequired[float]
@@ -289,22 +289,22 @@ class EstimateMessage(JointMessage):
     weakest: NotRequired[str]
     # whether to trust the values
     health: EstimateMessageHealth
-    # Unix s at which the newest frame that went in came
+    # Unix s of the arrival of the newest frame that was used
     arrival: float
-    # s from there to this message
+    # s from that arrival to this message
     latency: float
 
 
 class ResidualMessage(JointMessage):
     """Torque of a joint."""
 
-    # torque (force) of the last row
+    # measured torque (force) of the last row
     measured: NotRequired[float]
-    # the same from the model and the estimates
+    # torque (force) of the last row by the model with the estimates
     predicted: NotRequired[float]
     # measured - predicted
     residual: NotRequired[float]
-    # of all three: N·m or N
+    # unit of the three values: N·m or N
     unit: str
 
 
@@ -346,30 +346,30 @@ EventMessageKind = Literal[
 class EventMessageSearch(TypedDict):
     """How nonlinear parameters were found, of refit_accepted and refit_rejected."""
 
-    # name of the global search
+    # name of the global search method
     method: str
-    # points at which it has looked
+    # number of evaluated points
     visits: int
-    # of the residual, on the window
+    # rms of the residual in the window
     evaluations: int
     # the second-best minimum: nonlinear parameter → value; absent where there is none
     runner_up: NotRequired[dict[str, float]]
-    # χ² by which the runner-up is worse
+    # difference of χ² between the second-best and the best minimum
     gap: NotRequired[float]
 
 
 EventMessage = TypedDict(
     "EventMessage",
     {
-        # Unix s of the instant that the message speaks of
+        # Unix s of the instant that the message describes
         "timestamp": float,
         # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
         "v": Literal[2],
         # [robot] name
         "robot": str,
-        # counts up by one per topic; seen before: nothing new
+        # counts up by one per topic; a repeated number is a message that was received before
         "seq": int,
-        # another one: the core started anew, and seq with it
+        # changes when the core restarts; seq then begins again
         "boot": int,
         # [joints.NAME]
         "joint": str,
@@ -400,9 +400,9 @@ EventMessage = TypedDict(
         "kind": EventMessageKind,
         # the cause, in words
         "text": str,
-        # Unix s of the first row that it speaks of
+        # Unix s of the first row that the event concerns
         "from": NotRequired[float],
-        # Unix s of the last one
+        # Unix s of the last row that the event concerns
         "to": NotRequired[float],
         # how nonlinear parameters were found, of refit_accepted and refit_rejected
         "search": NotRequired[EventMessageSearch],
@@ -423,11 +423,11 @@ class DriftMessage(JointMessage):
     since: float
     # parameters beyond their limits, with hysteresis
     drifted: list[str]
-    # of all that has drifted, where it is one: the torque's scale; else empty
+    # common cause of all drifted parameters, such as the torque's scale; empty if there is none
     cause: str
-    # what it is compared with: a baseline, or the values of the joint's own start
+    # reference of the comparison: a baseline, or the values of the joint's own start
     reference: NotRequired[DriftMessageReference]
-    # values at commissioning
+    # values of the reference
     baseline: dict[str, float]
     # estimate - baseline, in the parameter's unit
     change: dict[str, float]
@@ -463,13 +463,13 @@ ChangeMessageRecord = TypedDict(
     {
         # its name
         "parameter": str,
-        # of both values
+        # unit of both values
         "unit": str,
         # value of the reference
         "from": NotRequired[float],
         # its standard deviation
         "from_deviation": NotRequired[float],
-        # newest value while the change stands
+        # newest value while the change lasts
         "to": NotRequired[float],
         # its standard deviation
         "to_deviation": NotRequired[float],
@@ -483,19 +483,19 @@ ChangeMessageRecord = TypedDict(
         "told": float,
         # alarm: it came with an alarm; gradual: without one
         "evidence": ChangeMessageRecordEvidence,
-        # what it is measured against
+        # reference of the change
         "reference": ChangeMessageRecordReference,
-        # common to all that has changed, where it is one; else empty
+        # common cause of all changes; empty if there is none
         "cause": NotRequired[str],
-        # Unix s at which it was within its limits again; 0: it is not
+        # Unix s at which it was within its limits again; 0: it is not yet
         "over": float,
-        # Unix s at which a person acknowledged it; 0: nobody has
+        # Unix s at which a person acknowledged it; 0: not yet
         "acknowledged": float,
-        # what it is likely to be, in words; empty while nothing is known of that
+        # likely cause in words; empty while it is unknown
         "diagnosis": NotRequired[str],
-        # what to do about that
+        # recommended action
         "remedy": NotRequired[str],
-        # causes that explain it, the likeliest first
+        # causes that explain the change, the most likely first
         "ranked": NotRequired[list[ChangeMessageRecordRanked]],
         # the sentence about it
         "text": str,
@@ -506,34 +506,34 @@ ChangeMessageRecord = TypedDict(
 class ChangeMessage(JointMessage):
     """What has changed of a joint, until a person acknowledges it."""
 
-    # of all changes, the oldest first
+    # all changes, the oldest first
     records: list[ChangeMessageRecord]
 
 
 class WearMessage(JointMessage):
     """Dry wear of a joint."""
 
-    # Unix s at which the days begin that it is measured against
+    # Unix s of the beginning of the reference days
     since: float
-    # Unix s of the end of the last day that went in; 0: none yet
+    # Unix s of the end of the last day that was used; 0: none yet
     judged: float
-    # with motion so far
+    # days with motion so far
     days: int
     # growth of dry friction, corrected for heat and load, as a share; missing: not known yet
     wear: NotRequired[float]
     # its standard deviation
     deviation: NotRequired[float]
-    # the evidence for it, in standard deviations
+    # evidence for the growth, in standard deviations
     z: float
-    # whether it is certain
+    # whether the growth is certain
     told: bool
     # Unix s of the day since which it has grown; 0 before it is reported
     onset: float
     # share of the last day's hours at temperatures that are new, where wear cannot be judged
     new: float
-    # false: the temperature is that of its viscosity and losses
+    # whether a thermometer is used; false: temperature from viscosity and losses
     thermometer: bool
-    # share of dry friction at which something must be done
+    # growth of dry friction at which maintenance is needed, as a share
     limit: float
     # days in use to the limit: 10, 50 and 90 %; empty before an onset
     left: list[float]
@@ -550,23 +550,23 @@ class LostMotionMessage(JointMessage):
     parameters: dict[str, float]
     # their standard deviations, from blocks of rows
     deviations: dict[str, float]
-    # whether there is a number for lost_motion
+    # whether lost_motion is known
     known: bool
-    # why there is none
+    # why the value is unknown
     reasons: list[EstimateMessageHealthReason]
-    # of the load, in the window
+    # reversals of the load in the window
     reversals: int
     # share of the window's rows whose load has the rarer sign
     rarer: float
     # R² of the load's sign by the other columns
     imitated: float
-    # of the first window, per cent
+    # progress of the first window, per cent
     progress: float
-    # small loads show less of it: a spring that is soft at first
+    # whether small loads show less lost motion: a spring that is soft at first
     soft: bool
     # lost_motion of the first window, rad: growth is measured against it
     first: NotRequired[float]
-    # it has grown since, beyond its limit and for certain
+    # whether it has certainly grown beyond its limit since then
     grown: bool
 
 
@@ -582,17 +582,17 @@ SummaryMessageStatus = Literal[
 class SummaryMessageUse(TypedDict):
     """Counted from the core's start to the beginning of this second."""
 
-    # of travel: rad or m
+    # unit of travel: rad or m
     unit: str
-    # in motion
+    # seconds in motion
     seconds: float
-    # way, there and back
+    # total distance travelled in both directions
     travel: float
-    # of the motion
+    # reversals of the direction of motion
     reversals: int
-    # motions after a rest
+    # number of motions that began after a rest
     starts: int
-    # °C, newest of the joint's channel, where it has one
+    # newest temperature of the joint's channel, °C, if it has one
     temperature: NotRequired[float]
 
 
@@ -601,7 +601,7 @@ class SummaryMessage(JointMessage):
 
     # kind of the model
     model: str
-    # of torque or force
+    # unit of torque or force
     unit: str
     # what the estimator does
     phase: EstimateMessagePhase
@@ -611,11 +611,11 @@ class SummaryMessage(JointMessage):
     parameters: dict[str, float]
     # their standard deviations
     deviations: dict[str, float]
-    # of each parameter
+    # unit of each parameter
     units: dict[str, str]
     # rms prediction error over rms measured, of the last seconds
     error: NotRequired[float]
-    # of parameters whose change is not over: the value that they have left
+    # parameters whose change is not over, with their values before the change
     changed: dict[str, float]
     # counted from the core's start to the beginning of this second
     use: SummaryMessageUse
@@ -630,25 +630,25 @@ ClearanceMessageWay = Literal[
 class ClearanceMessage(JointMessage):
     """The clearance of a joint's bearing."""
 
-    # how it is measured
+    # method of measurement
     way: ClearanceMessageWay
-    # m, half of the pin's room in its bearing; NaN where there is no number
+    # radial clearance of the pin in its bearing, m; NaN if unknown
     clearance: float
     # its standard deviation, m
     deviation: float
     # whether there is a number
     known: bool
-    # why there is none
+    # why the value is unknown
     reasons: list[EstimateMessageHealthReason]
-    # of the first window, per cent
+    # progress of the first window, per cent
     progress: float
-    # rad of its circle that the pin, or what presses it, has visited in the window
+    # angle of the circle, rad, that the pin or its load has covered in the window
     arc: float
-    # share of the window in which the pin touches its bearing; NaN where nothing shows it
+    # share of the window in which the pin touches its bearing; NaN if unknown
     touching: float
     # m, of the first window: growth is measured against it
     first: NotRequired[float]
-    # it has grown since, beyond its limit and for certain
+    # whether it has certainly grown beyond its limit since then
     grown: bool
 
 
@@ -657,7 +657,7 @@ class RobotMessageJoint(TypedDict):
 
     # torque (force), low-passed
     measured: NotRequired[float]
-    # the same from the whole robot's model, the payload included
+    # torque (force) by the whole robot's model, including the payload
     predicted: NotRequired[float]
     # measured - predicted
     residual: NotRequired[float]
@@ -674,9 +674,9 @@ class RobotMessageJoint(TypedDict):
 
 
 class RobotMessagePayload(TypedDict):
-    """What the last link carries beyond the model."""
+    """Body that the last link carries in addition to the model."""
 
-    # certain enough to be counted
+    # whether the payload is certain
     carried: bool
     # kg
     mass: NotRequired[float]
@@ -693,11 +693,11 @@ class RobotMessagePayload(TypedDict):
 
 
 class RobotMessageContact(TypedDict):
-    """Where it is touched, by the residual of all joints; missing while nothing touches it."""
+    """Place of a contact by the residuals of all joints; missing while there is no contact."""
 
     # the joint that moves the link
     link: str
-    # of that link against the others, 0 to 1
+    # probability of that link among all links, 0 to 1
     probability: float
     # m, base frame: the link's outer end, at which the force is stated
     point: NotRequired[list[float]]
@@ -708,9 +708,9 @@ class RobotMessageContact(TypedDict):
 
 
 class RobotMessageTool(TypedDict):
-    """What is carried less the tool configured in the controller; missing where [robot.tool] is unset."""
+    """Difference between the carried body and the controller's tool; missing if [robot.tool] is unset."""
 
-    # by four deviations, and by 0.25 kg or 20 mm
+    # whether they differ by four deviations, and by 0.25 kg or 20 mm
     differs: bool
     # in words; empty unless it differs
     text: str
@@ -727,7 +727,7 @@ class RobotMessageTool(TypedDict):
 class RobotMessageFinding(TypedDict):
     """One finding."""
 
-    # its identity, which stays
+    # permanent number of the finding
     number: float
     # since it began
     seconds: NotRequired[float]
@@ -737,9 +737,9 @@ class RobotMessageFinding(TypedDict):
     joints: NotRequired[list[str]]
     # in words
     text: str
-    # causes that fit as well
+    # other causes that fit equally well
     others: NotRequired[list[str]]
-    # it has passed, or is part of the model by now
+    # whether it has passed, or is now part of the model
     over: bool
 
 
@@ -754,13 +754,13 @@ class RobotMessage(StreamMessage):
     progress: float
     # by name
     joints: dict[str, RobotMessageJoint]
-    # what the last link carries beyond the model
+    # body that the last link carries in addition to the model
     payload: RobotMessagePayload
-    # where it is touched, by the residual of all joints; missing while nothing touches it
+    # place of a contact by the residuals of all joints; missing while there is no contact
     contact: NotRequired[RobotMessageContact]
-    # what is carried less the tool configured in the controller; missing where [robot.tool] is unset
+    # difference between the carried body and the controller's tool; missing if [robot.tool] is unset
     tool: NotRequired[RobotMessageTool]
-    # what has happened, the oldest first: one each, refined while more is known
+    # findings, the oldest first; each is refined as more becomes known
     findings: list[RobotMessageFinding]
 
 
@@ -793,7 +793,7 @@ class RobotParametersMessage(StreamMessage):
     deviations: dict[str, float]
     # by joint
     friction: dict[str, RobotParametersMessageFriction]
-    # seconds of motion that have taught since the start
+    # seconds of motion that were learnt from since the start
     learnt: int
     # by joint that has a learnt one
     compensation: dict[str, RobotParametersMessageCompensation]
@@ -816,7 +816,7 @@ class MechanismMessageDrive(TypedDict):
     threshold: NotRequired[float]
     # it is beyond
     contact: bool
-    # friction that the drive feels over the model's; missing while nothing says it
+    # factor of the drive's friction to the model's; missing while unknown
     friction_ratio: NotRequired[float]
     # its standard deviation
     friction_ratio_deviation: NotRequired[float]
@@ -825,7 +825,7 @@ class MechanismMessageDrive(TypedDict):
 
 
 class MechanismMessageJoint(TypedDict):
-    """One joint of the tree, or one cut, by the forces that the model says it carries."""
+    """One joint of the tree, or one cut joint, with its forces by the model."""
 
     # N across its axis
     radial: NotRequired[float]
@@ -861,17 +861,17 @@ class ProcessMessage(StreamMessage):
 
     # outlet, core, refits, recorder, supervisor, or [drivers.NAME]
     name: str
-    # whether it runs, and gave a sign of life within its time
+    # whether it runs, and gave a sign of life in time
     up: bool
     # by the supervisor; of refits, by the core
     restarts: int
-    # 0: none runs
+    # process id; 0: it does not run
     pid: int
-    # why it died, or is not up, last
+    # the last reason why it died or was down
     cause: str
     # s since its last sign of life
     age: float
-    # s of silence after which it is ended and started anew; 0: never
+    # s of silence after which it is ended and restarted; 0: never
     deadline: float
 
 
@@ -880,15 +880,15 @@ class MetaMessageJointParameter(TypedDict):
 
     # SI
     unit: str
-    # plausible range, from; in recordings left out where it has no end
+    # lower end of the plausible range; omitted in recordings if unlimited
     low: NotRequired[float]
-    # plausible range, to; the same
+    # upper end of the plausible range; omitted in recordings if unlimited
     high: NotRequired[float]
-    # where it is defined
+    # equation that defines the parameter
     equation: str
-    # what it is
+    # meaning of the parameter
     meaning: NotRequired[str]
-    # what motion would teach it
+    # motion that would identify it
     needs: NotRequired[str]
 
 
@@ -908,7 +908,7 @@ class MetaMessageJoint(TypedDict):
 class MetaMessage(StreamMessage):
     """Names, units, models."""
 
-    # digest of the configuration: another one, other settings
+    # digest of the configuration, which changes with any setting
     configuration: str
     # by name
     joints: dict[str, MetaMessageJoint]

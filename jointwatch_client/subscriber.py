@@ -82,7 +82,7 @@ class Subscriber:
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never).
-        The iterator raises RefusedError where the service refuses us.
+        The iterator raises RefusedError where the service refuses us; asked again, it tries again.
 
         key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
         context: in which the sockets are opened; it ends with the subscriber. Raises ValueError for an invalid
@@ -183,17 +183,21 @@ class Subscriber:
         """Look at an event of a handshake. Raises RefusedError."""
         self._broken = self._broken + 1 if event == BROKEN else 0
         if event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
-            raise RefusedError(
-                f"{self.endpoint} does not know our key: put its public half (.key) into the service's clients folder"
-            )
-        if self._broken >= MOST_BROKEN and self._locked:
-            raise RefusedError(f"{self.endpoint} cannot read our messages: server_key is not its .key")
-        if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL or self._broken >= MOST_BROKEN:
-            raise RefusedError(
-                f"{self.endpoint} is not locked: leave key and server_key out"
+            why = "does not know our key: put its public half (.key) into the service's clients folder"
+        elif self._broken >= MOST_BROKEN and self._locked:
+            why = "cannot read our messages: server_key is not its .key, or it is not locked"
+        elif event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL or self._broken >= MOST_BROKEN:
+            why = (
+                "is not locked: leave key and server_key out"
                 if self._locked
-                else f"{self.endpoint} is locked: it takes a key and the server's .key (`jointwatch keys`)"
+                else "is locked: it takes a key and the server's .key (`jointwatch keys`)"
             )
+        else:
+            return
+        self._broken = 0
+        self._socket.disconnect(self.endpoint)  # ZeroMQ does not reconnect by itself after a refusal
+        self._socket.connect(self.endpoint)
+        raise RefusedError(f"{self.endpoint} {why}")
 
     def _decode(self, frames: list[bytes]) -> tuple[str, dict[str, Any]] | None:
         try:

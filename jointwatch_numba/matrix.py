@@ -1,13 +1,31 @@
-"""A vector as a matrix and the other way round, in kernels: `reshape` without its call of a function of numba."""
+"""What kernels do with whole arrays, without the functions of numba behind NumPy's names: these bring iterators and
+the texts of errors with them, which every process that compiles compiles anew."""
 
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jointwatch_numba.jit import INTERPRETED
+from jointwatch_numba.jit import INTERPRETED, inline
 
 Floats = NDArray[np.float64]
+
+
+def contiguous(values: NDArray[Any]) -> NDArray[Any]:
+    """The array itself where it is contiguous and writable, else a copy: what kernels that have one type of array take.
+
+    A kernel for any array is a second one, and so is all that it calls.
+    """
+    return np.require(values, requirements=("C", "W"))
+
+
+@inline
+def any_nonzero(values: Floats) -> bool:
+    """Whether any number of a vector is not zero."""
+    found = False
+    for value in values:
+        found = found or value != 0.0
+    return found
 
 
 def _as_matrix(part: Floats, rows: int, columns: int) -> Floats:

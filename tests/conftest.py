@@ -8,7 +8,9 @@ import logging
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -58,6 +60,18 @@ def pytest_runtestloop() -> None:
     """From here on garbage is collected, and all that is there stays until the end."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """What a failed test had open is closed with it: when it was collected later, another test would fail for it."""
+    report = yield
+    if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            traceback.clear_frames(call.excinfo.tb)
+            for frame, _line in traceback.walk_tb(call.excinfo.tb):
+                _ = frame.f_locals  # the copy that pytest has looked at is renewed, too
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -24,7 +24,7 @@ class Aligner:
     """Builds the samples of one joint; `columns` are the roles in the order that its estimator expects."""
 
     def __init__(self, joint: JointSection, columns: Sequence[str], watched: bool = False) -> None:
-        """watched: frames are kept for validators, see Resampler."""
+        """watched: whether frames are kept for the validators of signals, see Resampler."""
         channels = [joint.channels[role] for role in columns]
         self.signals = [channel.signal for channel in channels]
         messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
@@ -48,11 +48,11 @@ class Aligner:
         return self.resampler.absorb(times, values, columns)
 
     def lost(self) -> Mapping[str, int]:
-        """How many readings were not used, by cause: lost, late, out_of_order, invalid, restart, …"""
+        """Count the readings that were not used, by cause: lost, late, out_of_order, invalid, restart, …"""
         return {cause: count for cause, count in self.resampler.counters().items() if cause != "interpolated"}
 
     def interpolated(self) -> int:
-        """How many rows hold interpolated values."""
+        """Count the rows that contain interpolated values."""
         return self.resampler.counters()["interpolated"]
 
 
@@ -60,8 +60,8 @@ class Sorter:
     """Splits a batch of readings by joint: it knows the joint of each channel and its column there."""
 
     def __init__(self, routes: Sequence[Route], joints: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
-        """joints: those that are wanted, in order; the readings of others are left out."""
-        self.joint = np.full(len(routes), -1, np.int32)  # −1: of none of these joints
+        """joints: names of the joints whose readings are used, in order; readings of other joints are ignored."""
+        self.joint = np.full(len(routes), -1, np.int32)  # −1: the channel belongs to none of these joints
         self.column = np.zeros(len(routes), np.int32)
         for at, route in enumerate(routes):
             if route.joint in joints:
@@ -71,7 +71,7 @@ class Sorter:
         self.places = np.zeros((len(joints), 4), np.int64)
 
     def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
-        """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
+        """Yield (index of the joint, times, values, columns) of every joint with readings, in order of arrival."""
         count, rows = len(readings), words(readings)
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
         present = sort(rows, rows.view(np.float64), self.joint, self.column, self.places, times, values, columns)
@@ -95,8 +95,9 @@ def sort(
 ) -> int:
     """Sort readings by joint, each joint's in order of arrival; returns how many joints have readings.
 
-    rows, reals: readings as integers and as numbers; joints, wanted: joint (−1: left out) and column of each channel;
-    places (joints, 4): joint, its first reading, the one after its last, and room; times, values, columns (readings,).
+    rows, reals: readings as integers and as floats; joints, wanted: joint (−1: ignored) and column of each channel;
+    places (joints, 4): joint, index of its first reading, index after its last reading, and a spare column; times,
+    values, columns (readings,).
     """
     places[:, 1:] = 0
     for i in range(len(rows)):

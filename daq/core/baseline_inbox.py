@@ -1,4 +1,4 @@
-"""Receives from the outlet: new baselines, changes a person has seen, wear, and whether somebody watches the page.
+"""Receives messages of the outlet: new baselines, acknowledged changes, wear, and whether the page is open.
 
 The file of baselines is read once, at the start.
 """
@@ -17,22 +17,22 @@ from daq.state.baselines import SEEN, TOPIC, WATCHED, WEAR, Baselines, parse, re
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver
 
-#: s, argued: Time between two looks at the inbox: a person waits for the answer.
+#: s, argued: Time between two checks of the inbox: a person waits for the answer.
 EVERY: Final = 0.2
-#: s, argued: Time for which a message that a page is open counts; it is sent every second, and two may be lost.
+#: s, argued: Time for which a message that the page is open stays valid; it is sent every second, and two may be lost.
 WATCHING: Final = 3.0
 
 
 class BaselineInbox:
-    """The baselines that drift is measured against, whenever they change."""
+    """Receives the baselines against which drift is measured, and what else the outlet sends to the core."""
 
     def __init__(self, context: "zmq.Context[Socket]", address: str, file: Path) -> None:
-        """address: ipc:// that the outlet sends to; file: of the baselines."""
+        """address: ipc:// address to which the outlet sends; file: the file of baselines."""
         self._file = file
         self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode(), SEEN.decode(), WEAR.decode()))
         self._last = b""
-        self._watched = -math.inf  # monotonic s of the last message that somebody watches
-        self._wanted: tuple[str, ...] = ()  # joints of which somebody wants the raw channels
+        self._watched = -math.inf  # monotonic s of the last message that the page is open
+        self._wanted: tuple[str, ...] = ()  # joints whose raw channels are requested
         self._changed: dict[str, Any] = {}
         self._seen: dict[str, float] = {}
         self._wear = b""  # the last message about wear
@@ -44,7 +44,7 @@ class BaselineInbox:
             log.warning("drift is not measured until a baseline is set again: %s", error)
 
     def changed(self) -> dict[str, Any] | None:
-        """What changed since the last call: joint → daq.state.baselines.Baseline, as a map; None when nothing did."""
+        """Return the baselines that changed since the last call as maps (daq.state.baselines.Baseline), or None."""
         now = time.monotonic()
         if now < self._due:
             return None
@@ -66,23 +66,23 @@ class BaselineInbox:
         return changed or None
 
     def acknowledged(self) -> dict[str, float] | None:
-        """Joints whose changes a person has acknowledged since the last call: joint → Unix s; None: there are none."""
+        """Return the joints whose changes were acknowledged since the last call: joint → Unix s, or None."""
         seen, self._seen = self._seen, {}
         return seen or None
 
     def worn(self) -> dict[str, Any] | None:
-        """What is new of the wear of joints since the last call: joint → message; None: nothing."""
+        """Return new messages about wear since the last call: joint → message, or None."""
         worn, self._worn = self._worn, {}
         return worn or None
 
     @property
     def watched(self) -> bool:
-        """Whether somebody watches the page."""
+        """Whether somebody has the page open."""
         return self._due - EVERY - self._watched < WATCHING
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The joints of which somebody who watches the page wants the raw channels."""
+        """Names of the joints whose raw channels the open page requests."""
         return self._wanted if self.watched else ()
 
     def close(self) -> None:

@@ -3,13 +3,13 @@
 A turn is one round of the core's loop: the new readings of all joints are processed. A joint stops where Python has to
 act, and the pass returns for each joint which task that is.
 
-Most turns are uneventful: nothing is to be decided for the joint, and if an update is due, it says what the last one
-said, with other numbers. In such a turn the pass also does what Python would do around it: it gives the samples to
-their followers, lets the validators look at the frames, and foresees when the next update is due. Only the update
-itself is made in Python.
+Most turns are uneventful: nothing has to be decided for the joint, and an update that is due differs from the last one
+only in its numbers. In such a turn the pass also does the work that Python would do around it: it gives the samples to
+their followers, lets the validators check the frames, and computes when the next update is due. Only the update itself
+is made in Python.
 
-A replay has all its readings from the start, and hands over those of many turns. The pass goes through them until a
-turn in which a joint has a task; what follows that turn is the same as if each turn had come alone.
+A replay has all its readings from the start, and passes the readings of many turns at once. The pass processes them up
+to a turn in which a joint has a task. The results are the same as if each turn had been passed alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,11 +32,11 @@ from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Function, Layout, Vector
 
-# tasks: what Python has to do for a joint after the pass
+# Tasks: what Python has to do for a joint after the pass
 NOTHING: Final = 0
-REPEATED_UPDATE: Final = 1  # make an update that says what the last one said, with new numbers
+REPEATED_UPDATE: Final = 1  # make an update that differs from the last one only in its numbers
 DECISION: Final = 2  # handle the stop of the joint
-LONG_DECISION: Final = 3  # the same, where it is a review: it takes as long as a dozen other joints
+LONG_DECISION: Final = 3  # handle a stop that is a review, which takes as long as a dozen other joints
 
 
 class Readings(NamedTuple):
@@ -44,48 +44,48 @@ class Readings(NamedTuple):
 
     times: Nanoseconds  # (readings,) ns of arrival
     values: Floats  # (readings,) SI
-    columns: NDArray[np.int32]  # (readings,) of the joint's samples
+    columns: NDArray[np.int32]  # (readings,) column of the joint's samples
 
 
 NO_READINGS: Final = Readings(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32))
 
 
 class UneventfulTurn(Layout):
-    """What the pass needs to finish a turn of one joint without Python, where nothing is to be decided."""
+    """The state with which the pass finishes an uneventful turn of one joint without Python."""
 
     followers: FollowersState
     rows: RowsState
     due: NextDue
     watches: WatchesState
-    last_sample: int = 0  # ns, of the last sample that was given to the followers in this turn; 0: none
-    needs_python: bool = True  # whether every turn has to be seen in Python
-    # The next update says what the last one said, if …
-    may_repeat: bool = False  # … nothing has been decided since
-    last_resting: bool = False  # … the joint rests, or moves, as it did then
-    last_changes: int = 0  # … the states of its values have changed as often as they had then
-    summary_due: int = 0  # ns, … its sample is older than this one, with which a summary is due
-    comparison_due: int = 0  # ns, … its row is older than this one, which is compared with the baseline
-    last_doubted: bool = False  # … and, where the last one gave reasons to doubt its values, …
-    last_judged: Vector  # … the values that were judged last are still these
+    last_sample: int = 0  # ns, time of the last sample given to the followers in this turn; 0: none
+    needs_python: bool = True  # whether every turn must be handled in Python
+    # The next update may repeat the last one with new numbers only if all of the following hold:
+    may_repeat: bool = False  # nothing has been decided since the last update
+    last_resting: bool = False  # the joint was at rest at the last update; it must be so again
+    last_changes: int = 0  # number of changes of parameter states at the last update; it must be the same
+    summary_due: int = 0  # ns, time of the sample at which a summary is due; it is not reached yet
+    comparison_due: int = 0  # ns, time of the row at which a comparison with the baseline is due; it is not reached yet
+    last_doubted: bool = False  # whether the last update gave reasons to doubt its values; then also …
+    last_judged: Vector  # … the values that were judged must still be these
 
 
 class RobotState(Layout):
     """The state of all joints of one robot, for the compiled pass."""
 
-    joints: tuple[JointPassState, ...]  # in the sorter's order
+    joints: tuple[JointPassState, ...]  # in the order of the sorter
     uneventful: tuple[UneventfulTurn, ...]  # in the same order
-    # both are called by address: otherwise they would be compiled into this kernel once more
-    advance: Function  # takes readings of one joint up to its next stop
-    look: Function  # lets the validators of one joint look at its frames
-    present: int = 0  # joints that have readings in a turn
-    latest: int = 0  # ns, last reading of all turns
+    # Both are called by address; otherwise they would be compiled into this kernel again
+    advance: Function  # processes readings of one joint up to its next stop
+    look: Function  # lets the validators of one joint check its frames
+    present: int = 0  # number of joints with readings in the turn
+    latest: int = 0  # ns, time of the last reading of all turns
 
 
 class BatchPass:
     """Runs the pass for the joints of one robot."""
 
     def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], uneventful: Sequence[UneventfulTurn]) -> None:
-        """joints, uneventful: in the sorter's order."""
+        """joints, uneventful: in the order of the sorter."""
         self._sorter = sorter
         self._robot = RobotState(
             joints=tuple(joints), uneventful=tuple(uneventful), advance=advance_readings, look=look_at_full
@@ -94,8 +94,8 @@ class BatchPass:
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, int, Readings]]:
         """Run the pass over the readings of one turn.
 
-        Yields of every joint that has readings: its number, its task, and its readings where the task is a decision.
-        Joints with a long decision come last. late: of several updates of a joint only the last is made.
+        Yields for every joint with readings its number, its task, and its readings if the task is a decision. Joints
+        with a long decision come last. late: whether only the last of several updates of a joint is made.
         """
         count, rows, sorter = len(readings), words(readings), self._sorter
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
@@ -114,9 +114,9 @@ class BatchPass:
     ) -> Iterator[tuple[int, int, list[tuple[int, int, Readings]]]]:
         """Run the pass over the readings of many turns.
 
-        Yields of every turn in which a joint has a task: the turn's number, the time of the last reading so far (ns),
-        and of each joint with a task what `through` yields. ends: (turns,) number of the reading after each turn;
-        silence_due: ns from which silent joints are looked for: a turn that reaches it is yielded in any case.
+        Yields for every turn in which a joint has a task: the number of the turn, the time of the last reading so far
+        (ns), and for each joint with a task the values that `through` yields. ends: (turns,) index of the reading after
+        each turn; silence_due: ns from which silent joints are checked: a turn that reaches it is yielded in any case.
         """
         count, rows, sorter, robot = len(readings), words(readings), self._sorter, self._robot
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
@@ -136,7 +136,7 @@ class BatchPass:
             turn += 1
 
     def _places(self, present: int) -> list[list[int]]:
-        """Number of each joint, its first reading, the one after its last, its task; long decisions last."""
+        """Return [number, first reading, reading after the last, task] of each joint; long decisions come last."""
         return sorted(self._sorter.places[:present].tolist(), key=_takes_long)
 
 
@@ -146,7 +146,7 @@ def _takes_long(place: list[int]) -> bool:
 
 @inline
 def _may_repeat_update(state: EstimatorState, uneventful: UneventfulTurn) -> bool:
-    """Whether the update that is due says what the last one said, and nothing else is due with it."""
+    """Whether the due update differs from the last one only in its numbers, and nothing else is due with it."""
     if not uneventful.may_repeat or state.resting != uneventful.last_resting:
         return False
     if uneventful.last_doubted:
@@ -160,14 +160,14 @@ def _may_repeat_update(state: EstimatorState, uneventful: UneventfulTurn) -> boo
     if state.report.judged.changes != uneventful.last_changes:
         return False
     for channel in range(len(state.preprocessing.ranges.reported)):
-        if state.preprocessing.ranges.reported[channel] > 0:  # its values are wrong: that is said
+        if state.preprocessing.ranges.reported[channel] > 0:  # values out of range are reported, so the update differs
             return False
     return state.intervals.tick < uneventful.summary_due and 0 < state.learning.time < uneventful.comparison_due
 
 
 @inline
 def _feed_followers(joint: JointPassState, uneventful: UneventfulTurn) -> bool:
-    """Give the samples that the pass has just aligned to what follows them; returns whether they were taken."""
+    """Give the samples that the pass has just aligned to the followers; returns whether they were accepted."""
     state = joint.estimator
     if not joint.aligned:
         return True
@@ -188,9 +188,9 @@ def _advance_joint(
     uneventful: UneventfulTurn,
     robot: RobotState,
 ) -> int:
-    """Run the pass over the readings of one joint; go on where the validators look at its frames and find nothing.
+    """Run the pass over the readings of one joint, and continue after the validators have found no fault in its frames.
 
-    Returns the task for Python. Where that is no decision, everything else that a turn needs has been done.
+    Returns the task for Python. Unless the task is a decision, everything else in this turn has been done.
     """
     state = joint.estimator
     joint.taken, uneventful.last_sample = 0, 0
@@ -238,9 +238,9 @@ def _through(
     late: bool,
     robot: RobotState,
 ) -> int:
-    """Sort the readings of a turn and advance each joint to its first stop; returns how many joints have readings.
+    """Sort the readings of a turn and advance each joint to its first stop; returns the number of joints with readings.
 
-    The task of each goes into the last column of `places`, see daq.core.align.sort.
+    The task of each joint is written into the last column of `places`, see daq.core.align.sort.
     """
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
@@ -274,9 +274,9 @@ def _through_turns(
     silence_due: int,
     robot: RobotState,
 ) -> int:
-    """Take turns from the first on, up to one in which a joint has a task; returns that turn's number.
+    """Process turns from number `first` up to one in which a joint has a task; returns the number of that turn.
 
-    ends: (turns,) number of the reading after each turn. Readings are sorted as in daq.core.align.sort.
+    ends: (turns,) index of the reading after each turn. Readings are sorted as in daq.core.align.sort.
     """
     start = ends[first - 1] if first > 0 else 0
     for turn in range(first, len(ends)):

@@ -1,8 +1,8 @@
-"""Checkpoints: the state of every estimator, sent away every few seconds, so that a restarted core continues from it.
+"""Checkpoints: the state of every estimator, sent to the outlet every few seconds; a restarted core continues from it.
 
 The core sends one joint's state at a time; a thread of the outlet writes the file (daq/state/checkpoint_file.py), so
-the core never waits for a disk. A state is used only with the same settings, the same program and within a few minutes;
-otherwise the joint starts again from nothing.
+the core never waits for a disk. A state is used only with the same settings and the same program, and only if it is at
+most a few minutes old. Otherwise the joint starts again from nothing.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from daq.stream.sockets import Socket, open_publisher
 from daq.stream.update import MECHANISM, ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
-# folders of estimators whose code a state depends on
+# folders of `estimators` on whose code a state depends
 ROOMS: Final = (
     "models",
     "conditioning",
@@ -43,19 +43,19 @@ ROOMS: Final = (
     "alignment",
     "plausibility",
 )
-CHANGES: Final = change_state_name("")  # what the names of states of changes end with
+CHANGES: Final = change_state_name("")  # suffix of the names of states that contain records of changes
 
 
 @cache
 def edition() -> str:
-    """A digest of the code that a state depends on, which is made once of these sources: 0.25 s and 10 MB."""
+    """Return a digest of the code on which a state depends. It is computed once for these sources (0.25 s, 10 MB)."""
     return kept_text("edition", digest)
 
 
 def digest() -> str:
-    """`edition`, made anew; comments, docstrings and line breaks do not change it.
+    """Compute the value of `edition`; comments, docstrings and line breaks do not change it.
 
-    Another edition of the code may mean something else by the same names.
+    In another edition of the code the same names may have other meanings.
     """
     folder = Path(estimators.__path__[0])
     files = sorted(file for room in ROOMS for file in (folder / room).rglob("*.py"))
@@ -63,8 +63,8 @@ def digest() -> str:
 
 
 def meaning(source: str) -> bytes:
-    """What a program is compiled to, without its docstrings, assertions and places of lines: the same for all that
-    does the same. Compiling takes a third of the time of looking through the syntax tree."""
+    """Return the bytecode of a program without docstrings, assertions and line numbers, so that programs that do the
+    same give the same result. Compiling takes a third of the time of a walk through the syntax tree."""
     return marshal.dumps(_without_places(compile(source, "", "exec", dont_inherit=True, optimize=2)))
 
 
@@ -74,20 +74,20 @@ def _without_places(code: CodeType) -> CodeType:
 
 
 def key(joint: JointSection) -> str:
-    """A digest of everything that a joint's state depends on: the code and the joint's settings."""
+    """Return a digest of everything on which a joint's state depends: the code and the joint's settings."""
     return hashlib.sha256(f"{edition()} {joint.model_dump_json(by_alias=True)}".encode()).hexdigest()[:16]
 
 
 def _settings(joint: JointSection) -> str:
-    """A digest of the joint's settings alone: what has changed of it stays so under another version of the program."""
+    """Return a digest of the joint's settings alone; records of changes are valid in any version of the program."""
     return hashlib.sha256(joint.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
 
 
 class Checkpoints:
-    """The core's side: reads the file once at the start, then sends states."""
+    """The core's side of checkpoints: reads the file once at the start, then sends states."""
 
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
-        """address: ipc:// that the writer listens to."""
+        """address: ipc:// address at which the writer listens."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
         self._keys |= {name + GEAR_STATE: self._keys[name] for name in config.joints}
         self._keys |= {name + CLEARANCE_STATE: _settings(joint) for name, joint in config.joints.items()}
@@ -102,7 +102,7 @@ class Checkpoints:
         self._due = 0.0
 
     def resume(self, pipeline: Pipeline, file: Path) -> dict[str, Any]:
-        """Let every joint continue whose stored state can be used; returns these states."""
+        """Let every joint continue from its stored state if that can be used; returns the states that were used."""
         resumed = {}
         for name, (its_key, saved, state) in read(file).items():
             why = self._refusal(name, its_key, saved)
@@ -117,14 +117,14 @@ class Checkpoints:
         return resumed
 
     def _refusal(self, name: str, its_key: object, saved: object) -> str:
-        """Why a state is not used; empty where it can be."""
+        """Return the reason why a state is not used; empty if it can be used."""
         if name not in self._keys:
             return "belongs to a joint that is no longer configured"
         if its_key != self._keys[name]:
             return "was written by another version of the program, or with other settings"
         if name.endswith(
             (CHANGES, CLEARANCE_STATE)
-        ):  # what has changed stays so, for however long the service was away
+        ):  # records of changes stay valid, however long the service was not running
             return ""
         age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
         if not 0 <= age <= OLDEST:

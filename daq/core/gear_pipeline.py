@@ -1,7 +1,7 @@
-"""The pipelines of one joint's gear and of its bearing: lost motion and clearance, each published once a second.
+"""The pipelines of one joint's gear and bearing; they publish lost motion and clearance once a second.
 
-A gear is between two encoders, or behind one. A bearing is seen by two proximity sensors where the joint has them;
-else by an encoder on either side, where `clearance` is configured.
+A gear is between two encoders, or behind one. Two proximity sensors measure a bearing if the joint has them; otherwise
+two encoders, one on either side, if `clearance` is configured.
 """
 
 import math
@@ -26,23 +26,23 @@ from estimators.online.gear.two_encoders import WatchedGear, gear_of
 from estimators.online.settings import LINK, NEAR
 from estimators.quantities import Floats, Nanoseconds
 
-#: ns, argued: Time of the rows' clock between two updates of a gear, or of a bearing.
+#: ns, argued: Time on the clock of the rows between two updates of a gear, or of a bearing.
 EVERY: Final = 1_000_000_000
-NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
-# how the names of their states in the checkpoint end; such a name cannot be a joint's, which has no dot
+NAMES: Final = tuple(one.name for one in WEARS)  # names of the parameters that a baseline stores
+# suffixes of the names of their states in the checkpoint; they contain a dot, so no joint can have such a name
 GEAR_STATE: Final = ".lost_motion"
 CLEARANCE_STATE: Final = ".clearance"
 Watch = TypeVar("Watch", LostMotion | OneEncoder, BearingWatch)
 
 
 class PlayPipeline(Generic[Watch]):
-    """What both have in common; `watch` measures."""
+    """The common base of both pipelines; its `watch` measures the play."""
 
     def __init__(self, columns: list[int], build: Callable[[], Watch], publication: Publication) -> None:
-        """columns: which channels of the rows the watch takes; build: makes a watch that knows nothing yet."""
+        """columns: channels of the rows that the watch uses; build: makes a new, empty watch."""
         self._build: Callable[[], Watch] = build
         self._columns, self._publication = columns, publication
-        self._last = self._slot = 0  # ns, s of the rows' clock
+        self._last = self._slot = 0  # ns, s on the clock of the rows
         self.watch: Watch = build()
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
@@ -52,7 +52,7 @@ class PlayPipeline(Generic[Watch]):
             self._last = int(time[-1])
 
     def messages_due(self, epoch: int) -> list[Message]:
-        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
+        """Return the messages that are due after the rows so far. epoch: ns to add to get Unix time."""
         messages = [
             self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in self.watch.events()
         ]
@@ -62,15 +62,16 @@ class PlayPipeline(Generic[Watch]):
         return messages
 
     def keep(self) -> dict[str, Any] | None:
-        """The state for a checkpoint; None while there is none."""
+        """Return the state for a checkpoint; None while there is none."""
         return self.watch.keep()
 
     def start_anew(self) -> None:
-        """Forget what was measured."""
+        """Discard all measurements."""
         self.watch = self._build()
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        """Continue from a stored state. If that fails, starts anew and raises (NotTheSameError if the settings
+        differ)."""
         try:
             self.watch.resume(state)
         except Exception:
@@ -78,21 +79,21 @@ class PlayPipeline(Generic[Watch]):
             raise
 
     def _sensed(self, values: Floats) -> Floats:
-        """The channels as the watch takes them, (rows, columns)."""
+        """Return the channels that the watch uses, (rows, columns)."""
         return values
 
     def _messages(self, epoch: int) -> list[Message]:
-        """The messages of a second, see `messages_due`."""
+        """Return the messages of one second, see `messages_due`."""
         raise NotImplementedError
 
 
 class GearPipeline(PlayPipeline[LostMotion | OneEncoder]):
-    """The gear of one joint; it gets the rows that the joint's own estimator gets, without wild samples."""
+    """The pipeline of one joint's gear; it gets the same rows as the joint's own estimator, without wild samples."""
 
     def __init__(
         self, gear: WatchedGear, joint: JointSection, channels: tuple[str, ...], publication: Publication
     ) -> None:
-        """channels: the columns of the rows."""
+        """channels: names of the columns of the rows."""
         self._gear = gear
         columns = [channels.index(role) for role in gear.roles]
         super().__init__(columns, lambda: gear.watch(1.0 / joint.rate), publication)
@@ -104,7 +105,7 @@ class GearPipeline(PlayPipeline[LostMotion | OneEncoder]):
         return [self._publication.lost_motion(lost_motion_body(self.watch), (self._last + epoch) / 1e9)]
 
     def extended(self, estimate: Estimate, baseline: Baseline) -> Estimate:
-        """The joint's estimate with the gear's parameters appended, as far as the baseline has them."""
+        """Append the gear's parameters to the joint's estimate, if the baseline contains them."""
         places = [place for place, name in enumerate(NAMES) if name in baseline.values]
         if not places:
             return estimate
@@ -118,12 +119,12 @@ class GearPipeline(PlayPipeline[LostMotion | OneEncoder]):
 
 
 class ClearancePipeline(PlayPipeline[BearingWatch]):
-    """The bearing of one joint: its clearance, and how it has grown."""
+    """The pipeline of one joint's bearing: its clearance, and the growth of the clearance."""
 
     def __init__(
         self, joint: JointSection, channels: tuple[str, ...], publication: Publication, records: ChangeRecords | None
     ) -> None:
-        """channels: the columns of the samples; records: of what has changed of the joint."""
+        """channels: names of the columns of the samples; records: records of the joint's changes."""
         roles = NEAR if set(NEAR) <= set(channels) else ("position", LINK, "torque")
         self._records = records
         columns = [channels.index(role) for role in roles if role in channels]
@@ -137,7 +138,7 @@ class ClearancePipeline(PlayPipeline[BearingWatch]):
         return messages
 
     def _change(self, now: float, epoch: int) -> ChangeRecord | None:
-        """How it has grown, with the newest number; None where it has not."""
+        """Return the record of the growth of the clearance with its newest value; None if it has not grown."""
         watch, report = self.watch, self.watch.report
         if not watch.grown or not math.isfinite(report.clearance):
             return None
@@ -149,7 +150,7 @@ class ClearancePipeline(PlayPipeline[BearingWatch]):
 
 
 def _bearing_watch(joint: JointSection, near: bool) -> BearingWatch:
-    """A watch that knows nothing yet, by proximity sensors (near) or by encoders."""
+    """Make a new watch of the bearing that uses proximity sensors (near) or encoders."""
     if near:
         return ClearanceWatch(1.0 / joint.rate)
     assert joint.clearance is not None
@@ -157,7 +158,7 @@ def _bearing_watch(joint: JointSection, near: bool) -> BearingWatch:
 
 
 def lost_motion_body(watch: LostMotion | OneEncoder) -> Map:
-    """The content of `lost_motion/<joint>`."""
+    """Return the content of `lost_motion/<joint>`."""
     report, state = watch.report(), watch.state
     return {
         "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
@@ -175,7 +176,7 @@ def lost_motion_body(watch: LostMotion | OneEncoder) -> Map:
 
 
 def clearance_body(watch: BearingWatch) -> Map:
-    """The content of `clearance/<joint>`."""
+    """Return the content of `clearance/<joint>`."""
     report = watch.report
     return {
         "way": watch.way,
@@ -192,7 +193,7 @@ def clearance_body(watch: BearingWatch) -> Map:
 
 
 def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearPipeline | None:
-    """The pipeline of a joint's gear; None where it is not watched."""
+    """Return the pipeline of a joint's gear; None if the gear is not watched."""
     gear = gear_of(joint, joint.rate)
     return None if gear is None else GearPipeline(gear, joint, channels, publication)
 
@@ -200,7 +201,7 @@ def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication
 def clearance_pipeline_of(
     joint: JointSection, channels: tuple[str, ...], publication: Publication, records: ChangeRecords | None
 ) -> ClearancePipeline | None:
-    """The pipeline of a joint's bearing; None where nothing sees it."""
+    """Return the pipeline of a joint's bearing; None if no sensor measures it."""
     if not set(NEAR) <= set(channels) and joint.clearance is None:
         return None
     return ClearancePipeline(joint, channels, publication, records)

@@ -1,8 +1,8 @@
-"""The pipeline of one joint: what follows its readings, from the estimator's stops to the messages about it.
+"""The pipeline of one joint: from its readings, through the stops of its estimator, to the messages about it.
 
-Readings are aligned and learnt in a compiled pass (estimators/online/joint_pass.py), which stops where Python has to
-act. Here each stop is handled: estimates are published at the end of each interval, samples go to what follows them,
-frames are looked at by validators, and a silent joint is reported.
+A compiled pass (estimators/online/joint_pass.py) aligns the readings and learns from them. It stops where Python has to
+act. This file handles each stop: it publishes estimates at the end of each interval, gives samples to their followers,
+lets validators check the frames, and reports a silent joint.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,8 +54,9 @@ class JointPipeline:
         place: float = 0.0,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline; place: of
-        the joint among all, from 0 to 1, so that what takes long does not fall due for all joints at once."""
+        runs the plausibility check of a start; listened: whether every update is needed, see Pipeline; place: place of
+        the joint among all, from 0 to 1; it spreads tasks that take long, so that they are not due for all joints at
+        once."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks, place)
         self.estimator = self._build()
@@ -65,14 +66,14 @@ class JointPipeline:
         aligner = self.aligner.resampler.aligner
         signals, limit = self.aligner.signals, clipped_from(joint.saturation)
         self._watch = SignalWatch(aligner, channels, signals, limit, 1.0 - place)
-        self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used; empty where they are
+        self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used; empty if they are used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.updates = 0
         self._publication, self._listened = publication, listened
         self._interval, self.offset = interval, offset
         self._intervals = Intervals(length=interval, offset=offset)
-        self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
-        self.review_due = NEVER  # ns, the same of a review that falls due before this update
+        self.due = 0  # ns, arrival time from which the next update can be made; earlier readings may wait
+        self.review_due = NEVER  # ns, the same for a review that is due before this update
         self._period = round(1e9 / joint.rate)
         self.silence = JointSilence(joint, channels)
         self._connect_aligner()
@@ -80,15 +81,15 @@ class JointPipeline:
         self.state = JointPassState(aligner=aligner, estimator=self.estimator.state, last_arrivals=arrivals)
         self._connect_gear()
         self._last_update = 0  # ns
-        self._last_words: UpdateWords | None = None  # of the last update; None where a new form is needed
+        self._last_words: UpdateWords | None = None  # words of the last update; None if a new form is needed
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
-        self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
+        self.comparison = Comparison(joint.model.kind, joint.drift, publication, units, place)
         self.clearance = clearance_pipeline_of(joint, channels, publication, self.comparison.records)
-        extra = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))  # a checkpoint has these names
+        extra = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))  # their names in a checkpoint
         self.extra_pipelines = {name + ending: one for ending, one in extra if one is not None}
         self._unit = joint.model.unit()
-        self._was_valid = False  # whether any estimate so far was valid
+        self._was_valid = False  # whether any estimate so far has been valid
         self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
@@ -99,7 +100,7 @@ class JointPipeline:
             watches=self._watch.state,
             last_judged=np.zeros(len(self.estimator.phases.parts.names)),
         )
-        self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
+        self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records, place)
 
     def absorb(
         self,
@@ -110,9 +111,10 @@ class JointPipeline:
         now: Callable[[], int],
         late: bool = False,
     ) -> list[Message]:
-        """Align and estimate these readings; returns the messages of every interval that ends.
+        """Align these readings and learn from them; returns the messages of every interval that ends.
 
-        epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: publish only the last interval.
+        epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: whether only the last interval is
+        published.
         """
         self.state.taken, self.state.estimator.late, self.uneventful.last_sample = 0, late, 0
         readings = Readings(times, values, columns)
@@ -120,9 +122,9 @@ class JointPipeline:
         return self.handle_stops(readings, epoch, now)
 
     def finish_turn(self, task: int, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Carry out the task that the pass of a turn gives (see batch_pass.py); returns the messages.
+        """Carry out the task that the pass has found in a turn (see batch_pass.py); returns the messages.
 
-        readings: those of the turn, where the task is a decision; epoch, now: as of `absorb`.
+        readings: readings of the turn if the task is a decision; epoch, now: as in `absorb`.
         """
         if task >= DECISION:
             messages = self.handle_stops(readings, epoch, now)
@@ -133,10 +135,10 @@ class JointPipeline:
         return messages
 
     def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Answer the stops of a pass over these readings, until it has used all of them; returns the messages.
+        """Handle the stops of a pass over these readings until all of them are used; returns the messages.
 
-        The pass stops where something is to be decided in Python (state.stop says what). Each turn of the loop hands
-        new samples to the followers, lets the estimator answer, publishes where an interval has ended, and resumes.
+        The pass stops where Python has to decide something; `state.stop` is the reason. Each turn of the loop gives new
+        samples to the followers, lets the estimator decide, publishes if an interval has ended, and resumes the pass.
         """
         joint, state, messages = self.state, self.state.estimator, list[Message]()
         arrival = joint.arrival
@@ -151,7 +153,7 @@ class JointPipeline:
             if stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
-            if stop == REVIEW:  # after which an update may say something else
+            if stop == REVIEW:  # after a review an update may have other words
                 self._intervals.no_update_before = 0
             if stop not in (INTERVAL, DONE, DRAIN):
                 self.uneventful.may_repeat = False
@@ -168,7 +170,7 @@ class JointPipeline:
                 break
             before = state.next
             _advance(*readings, joint)
-        if skipped is not None:  # no later one began in these readings
+        if skipped is not None:  # no later interval began in these readings
             messages += self._publish_interval(skipped, arrival, epoch, now)
         messages += self._events(epoch, arrival)
         if self.followers.diagnosed:
@@ -179,7 +181,7 @@ class JointPipeline:
         return messages
 
     def _prepare_next_turn(self) -> None:
-        """Tell the pass whether the next turns have to be seen in Python, and what it needs to finish the others."""
+        """Tell the pass whether Python must handle the next turns, and give it the data to finish the others."""
         uneventful = self.uneventful
         if uneventful.needs_python or not uneventful.may_repeat:
             self._note_repeats()
@@ -188,7 +190,7 @@ class JointPipeline:
         uneventful.needs_python = given or bool(lacks) or self.estimator.needs_every_sample
 
     def _note_repeats(self) -> None:
-        """Tell the pass until when an update says what the last one said, if nothing is decided before."""
+        """Set the state of the pass: until when an update may repeat the last one with new numbers."""
         uneventful = self.uneventful
         words = self._last_words
         uneventful.may_repeat = self._listened and words is not None and self.estimator.would_repeat(words)
@@ -201,26 +203,26 @@ class JointPipeline:
             uneventful.comparison_due = self.comparison.next_due(time) if self._compares(words) else NEVER
 
     def _compares(self, words: UpdateWords | None) -> bool:
-        """Whether an update with these words is compared with a baseline: not where there are reasons to doubt its
-        values, unless the joint has a gear, whose own values are compared in any case."""
+        """Whether an update with these words is compared with a baseline. If there are reasons to doubt its values it
+        is not, unless the joint has a gear, whose values are always compared."""
         return self.gear is not None or (words is not None and not words.reasons)
 
     def _see_next_turn(self) -> None:
-        """Have the next turn seen in Python, with an update: something has changed that no row of the joint shows."""
+        """Let Python handle the next turn and make an update after a change that the joint's rows do not show."""
         self._intervals.no_update_before, self.uneventful.needs_python = 0, True
 
     def watch_channels(self, wanted: bool) -> None:
-        """Keep raw samples for a person from now on, or no longer."""
+        """Begin or end the recording of raw samples for a person."""
         self.followers.watch_channels(wanted)
         self.uneventful.needs_python = self.uneventful.needs_python or wanted
 
     def _feed_followers(self, state: EstimatorState) -> int:
-        """Give the aligned samples to what follows them; returns the time of the last one (ns), 0: none."""
+        """Give the aligned samples to the followers; returns the time of the last one (ns), or 0 if there is none."""
         step = self.estimator.step_of(self.followers.use.position)
         return self.followers.absorb(state.ticks, state.samples, state.count, step, self._was_valid)
 
     def _repeat_update(self, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """The messages of an update that says what the last one said, with new numbers."""
+        """Return the messages of an update that repeats the last one with new numbers."""
         joint, state = self.state, self.state.estimator
         if self._publication.formed:
             return self._fill_form(state.learning.time, joint.arrival, epoch, now)
@@ -230,7 +232,7 @@ class JointPipeline:
         return messages
 
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
+        """Return the messages at the end of an interval; tick: ns, the sample with which the next interval begins."""
         messages = self._events(epoch, arrival)
         words = None if self.faults else self.estimator.words()
         same = words is not None and words == self._last_words and not self._summary.due(tick)
@@ -241,15 +243,16 @@ class JointPipeline:
             messages += self._fill_form(time, arrival, epoch, now)
         else:
             messages += self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
-        self._last_words, self.uneventful.may_repeat = words, False  # how long they hold is noted anew
+        self._last_words, self.uneventful.may_repeat = words, False  # for how long they hold is computed again
         if not self._listened and not self.extra_pipelines:
             self._intervals.no_update_before = self._no_update_before()
         return messages + [message for one in self.extra_pipelines.values() for message in one.messages_due(epoch)]
 
     def _no_update_before(self) -> int:
-        """Time of the row (ns) before which no update changes what is compared or judged later, unless a review comes.
+        """Return the time (ns) before which no update influences a later comparison or judgement, unless a review
+        comes.
 
-        Where there is no listener, none is made before it.
+        Without a listener, no update is made before it.
         """
         phases = self.estimator.phases
         if phases.phase is not Phase.NORMAL:
@@ -257,7 +260,7 @@ class JointPipeline:
         return self.comparison.next_due(phases.report.time) if self._was_valid and self.estimator.settled else 0
 
     def _fill_form(self, time: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """The messages of an update with the texts of the last one and new numbers. time: ns, of the last row."""
+        """Return the messages of an update with the texts of the last one and new numbers. time: last row, ns."""
         numbers, measured, predicted = self.estimator.phases.report.numbers()
         self.updates, self._last_update = self.updates + 1, now()
         times = (time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
@@ -265,11 +268,11 @@ class JointPipeline:
 
     @property
     def faults(self) -> tuple[Reason, ...]:
-        """Why the joint gives no rows: data are missing, or its frames are not used."""
+        """The reasons why the joint gives no rows: data are missing, or its frames are not used."""
         return self.silence.missing or self.refused
 
     def check_silence(self, now: int, epoch: int) -> list[Message]:
-        """The messages of a joint that gives no data, or lacks a channel. now: monotonic ns."""
+        """Return the messages of a joint without data, or with a missing channel. now: monotonic ns."""
         silence = self.silence
         if now < silence.due:
             return []
@@ -286,7 +289,8 @@ class JointPipeline:
         return messages + self._update(self.estimator.estimate(), now, silence.rows.last_arrival, epoch, now)
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        """Continue from a stored state. If that fails, starts anew and raises (NotTheSameError if the settings
+        differ)."""
         self._see_next_turn()
         try:
             self.estimator.resume(state)
@@ -295,7 +299,7 @@ class JointPipeline:
             raise
 
     def _look_at_frames(self, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Let the validators look at frames before they are used; returns the messages about what they find."""
+        """Let the validators check frames before these are used; returns the messages about faults."""
         arrival, reasons = self._watch.look()
         messages = self._events(epoch, arrival)
         if bool(reasons) != bool(self.refused):
@@ -310,33 +314,33 @@ class JointPipeline:
         return messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now())
 
     def _present_state(self, before: EstimatorState) -> EstimatorState:
-        """The estimator's state; where the estimator has begun anew, the pass goes on where it was in the readings."""
+        """Return the estimator's state; the pass continues at the same reading even if the estimator has begun anew."""
         state = self.state.estimator
         if state is not before:
             state.stop, state.late = before.stop, before.late
         return state
 
     def _start_anew(self) -> None:
-        """Forget what the estimator and the gear have learnt."""
+        """Discard the states of the estimator and of the gear."""
         if self.gear is not None:
             self.gear.start_anew()
         self._build_anew()
 
     def _build_anew(self) -> None:
-        """Forget what the estimator has learnt."""
+        """Discard the state of the estimator."""
         self.estimator = self._build()
         self._connect_aligner()
         self.state.estimator = self.estimator.state
         self._connect_gear()
 
     def _connect_aligner(self) -> None:
-        """Let the estimator read the samples from the aligner's buffers, interval by interval."""
+        """Let the estimator read samples from the buffers of the aligner, interval by interval."""
         resampler, state = self.aligner.resampler, self.estimator.state
         state.ticks, state.samples, state.bridged = resampler.ticks, resampler.rows, resampler.bridged
         state.intervals = self._intervals
 
     def _connect_gear(self) -> None:
-        """Let the gear get the rows that the estimator gets."""
+        """Let the gear receive the same rows as the estimator."""
         if self.gear is not None:
             self.estimator.preprocessor.follower, self.estimator.state.followed = self.gear.absorb, True
 
@@ -348,15 +352,15 @@ class JointPipeline:
             self.clearance.watch.refer()
 
     def acknowledge(self, timestamp: float) -> list[Message]:
-        """A person has seen what has changed. timestamp: Unix s. Returns the message about it."""
+        """Acknowledge the changes for a person. timestamp: Unix s. Returns the messages."""
         self._see_next_turn()
         if self.clearance is not None:
             self.clearance.watch.refer()
         return self.comparison.acknowledge(timestamp)
 
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
-        """The messages of an update with this estimate. tick: ns, of its sample; arrival: of the last reading; now:
-        monotonic ns; epoch: ns to add to get Unix time."""
+        """Return the messages of an update with this estimate. tick: ns, time of its sample; arrival: ns, arrival of
+        the last reading; now: monotonic ns; epoch: ns to add to get Unix time."""
         self.updates += 1
         self._last_update = now
         self._last_words, self.uneventful.may_repeat = None, False
@@ -376,9 +380,9 @@ class JointPipeline:
         ]
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
-        """The messages of the estimator's events since the last call.
+        """Return the messages of the estimator's events since the last call.
 
-        `resumed` gets the time of the first rows, not that at which the core before the restart ended.
+        The event `resumed` gets the time of the first rows, not the time at which the core before the restart ended.
         """
         messages = list[Message]()
         for event in self.estimator.events():

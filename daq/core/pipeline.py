@@ -4,20 +4,19 @@ In each turn of its loop the core process (daq/core/process.py) hands all new re
 
 1. `BatchPass` sorts the readings by joint. For each joint one compiled pass aligns them to equidistant samples, cleans
    the samples, forms regression rows from them and learns from each row.
-2. The pass runs until something needs a decision or an update is due: odd values, the end of a start, an alarm, the
-   end of a block of rows. It then stops for this joint and says why; the other joints go on.
-3. `JointPipeline.handle_stops` does in Python what the stop asks for, and starts the same pass again where it stopped,
-   until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
-   once a second the drift against the baseline. Where nothing is to be decided, it publishes both again with new
-   numbers and the words of the last ones.
+2. The pass runs until something needs a decision or an update is due: implausible values, the end of a start, an alarm,
+or the end of a block of rows. It then stops for this joint with a reason; the other joints go on.
+3. `JointPipeline.handle_stops` handles the stop in Python and resumes the same pass where it stopped, until all
+readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and once a second the
+drift against the baseline. If nothing has to be decided, it repeats the last messages with new numbers.
 4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion), `ClearancePipeline` (a joint with
    proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as one robot: residual torque, contact,
    payload) and `MechanismPipeline` (the drives of a mechanism with loops: residual torque, constraint forces), which
    publish messages of their own.
-5. A joint whose channels give no data is reported by `check_silence`.
+5. `check_silence` reports a joint whose channels give no data.
 
-A message is a topic and a packed map (daq/stream/update.py). Time comes with the readings, and the clock is an
-argument, so a recording that is replayed through the same pipeline gives the same updates.
+A message is a topic and a packed map (daq/stream/update.py). Readings carry their times, and the clock is an argument,
+so a replay of a recording through the same pipeline gives the same updates.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -47,18 +46,18 @@ if TYPE_CHECKING:
     from daq.core.robot_pipeline import RobotPipeline
 
 
-#: ns, tuned: Time from one group of joints, whose updates are due together, to the next group; 7 and 28 joints in
+#: ns, tuned: Time between two groups of joints; the updates of a group are due together. Tuned on 7 and 28 joints in
 #: `bench scale` (decisions 011 and 091).
 GROUP_INTERVAL: Final = 20_000_000
-#: joints, argued: Most joints of a group, while groups are REVIEW_TIME apart at least: what comes once a second comes
-#: for all joints of a group in one turn, 0.35 ms each, and the last of them waits for the others. Of a robot that has
-#: no more, readings are taken before the update that they belong to.
+#: joints, argued: Largest size of a group, while groups are at least REVIEW_TIME apart. Tasks of once a second are done
+#: for all joints of a group in one turn, 0.35 ms each, and the last joint waits for the others. In a robot with at most
+#: this number of joints, readings are processed before the update to which they belong.
 GROUP_SIZE: Final = 14
-#: ns, argued: Time kept free for a review, for the updates of a group, or for what is taken before them: what each
-#: takes, and some delay.
+#: ns, argued: Time kept free for a review, for the updates of a group, or for readings processed before them: the
+#: duration of each, and some delay.
 REVIEW_TIME: Final = 2_000_000
-#: messages, argued: Messages that are sent at once, those of four joints: to wake ZeroMQ's thread costs more than to
-#: send them, and four joints are done within the time that it takes to wake.
+#: messages, argued: Messages that are sent at once, those of four joints: waking ZeroMQ's thread costs more than
+#: sending them, and four joints are finished in the time that it takes to wake.
 MESSAGES_PER_SEND: Final = 8
 
 
@@ -74,10 +73,10 @@ class Pipeline:
         listened: bool = True,
         only: Sequence[str] | None = None,
     ) -> None:
-        """boot: number of this start of the core; executor and looks: run the refits and the plausibility looks.
-        Without them they run inline, so that a replay is reproducible. listened: all updates are made; otherwise a
-        joint in normal mode makes only one in a second, and everything else comes out as if it had made all of them.
-        only: the joints of which readings are taken, all where it is omitted."""
+        """boot: number of this start of the core; executor and looks: run the refits and the plausibility checks.
+        Without them these run inline, so that a replay is reproducible. listened: whether all updates are made;
+        otherwise a joint in normal mode makes only one update a second, without an effect on any other result. only:
+        the joints whose readings are used, by default all."""
         interval = round(1e9 / config.publish.rate)
         self.joints = [
             JointPipeline(
@@ -94,9 +93,9 @@ class Pipeline:
             for index, (name, joint) in enumerate(config.joints.items())
             if only is None or name in only
         ]
-        # (joints,) ns: of each, the arrival time from which its next update can be made; readings before it may wait
+        # (joints,) ns: arrival time from which the next update of each can be made; earlier readings may wait
         self.due: Nanoseconds = np.zeros(len(self.joints), np.int64)
-        self._planned = np.zeros_like(self.due)  # ns, the same where no reading is taken before it
+        self._planned = np.zeros_like(self.due)  # ns, the same if no readings are processed early
         names = [joint.name for joint in self.joints]
         columns = {joint.name: joint.estimator.channels for joint in self.joints}
         self._pass = BatchPass(
@@ -108,7 +107,7 @@ class Pipeline:
         records = {one.name: one.comparison.records for one in self.joints if one.comparison.records is not None}
         self.robot = _robot_pipeline(config, boot, interval, executor, records)
         self.mechanism = _mechanism_pipeline(config, boot, interval)
-        # those that take the samples of all joints
+        # pipelines that take the samples of all joints
         self.shared_pipelines = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
             wanted = [one.rows_of(joint.name) for one in self.shared_pipelines]
@@ -119,23 +118,23 @@ class Pipeline:
 
     @property
     def starting(self) -> int:
-        """How many joints have not ended their starting procedure."""
+        """Number of joints that have not finished their starting procedure."""
         return sum(joint.estimator.phases.phase in (Phase.WAITING, Phase.STARTING) for joint in self.joints)
 
     def absorb(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> list[Message]:
-        """Take a batch of readings and return all messages that it makes due.
+        """Process a batch of readings and return all messages that are due.
 
-        epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), asked only to state latencies;
-        late: the core is behind, so only the last of several updates of a joint is made.
+        epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), read only to state latencies; late:
+        whether the core is behind, so that only the last of several updates of a joint is made.
         """
         return [message for messages in self.absorb_each_joint(readings, epoch, now, late) for message in messages]
 
     def absorb_each_joint(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
-        """Take a batch as `absorb` does, but yield messages as soon as there are those of several joints.
+        """Process a batch as `absorb` does, but yield messages as soon as several joints are finished.
 
         No message waits for the review of another joint, which takes as long as a dozen joints without one.
         """
@@ -156,9 +155,10 @@ class Pipeline:
             yield pipeline.messages_due(epoch)
 
     def absorb_turns(self, readings: NDArray[np.void], ends: NDArray[np.int64]) -> Iterator[list[Message]]:
-        """Take the readings of many turns of a replay; yields the messages of each turn, and of silent joints after it.
+        """Process the readings of many turns of a replay; yields the messages of each turn, and of silent joints after
+        it.
 
-        ends: (turns,) number of the reading after each turn. Only where there is no shared pipeline.
+        ends: (turns,) index of the reading after each turn. It is only used if there is no shared pipeline.
         """
         done = 0
         for turn, latest, stopped in self._pass.through_turns(readings, ends, lambda: self._silence_due):
@@ -173,10 +173,10 @@ class Pipeline:
         yield from ([] for _ in range(len(ends) - done))
 
     def _bring_reviews_forward(self, now: int) -> None:
-        """Have the readings of a joint taken before its update is due, where a review, which takes long, comes first.
+        """Plan to process the readings of a joint before its update is due, if a review, which takes long, comes first.
 
-        Then the review is over when the update is due. Each review gets a time in which no update and no other review
-        is due; where there is none, it comes with the update. now: ns, arrival of the newest reading.
+        Then the review is finished when the update is due. Each review gets a time in which no update and no other
+        review is due; if there is no such time, it is made with the update. now: ns, arrival of the newest reading.
         """
         joints, planned = self.joints, self.due.tolist()
         wanted = [(one.due, k) for k, one in enumerate(joints) if one.review_due + REVIEW_TIME < one.due == planned[k]]
@@ -192,34 +192,35 @@ class Pipeline:
                 taken.add(start)
 
     def _bring_readings_forward(self, now: int) -> None:
-        """Have most readings of a joint taken shortly before its update is due.
+        """Plan to process most readings of a joint shortly before its update is due.
 
-        Then few are left for the update, and its code and numbers are in the processor's caches. Such a turn costs as
-        much as three joints, so robots of many joints do without. now: ns, arrival of the newest reading.
+        Then few readings are left for the update, and its code and numbers are in the processor's caches. Such a turn
+        costs as much as three joints, so it is omitted for robots with many joints. now: ns, arrival of the newest
+        reading.
         """
         early = self._planned - REVIEW_TIME
         np.copyto(self.due, early, where=(self.due == self._planned) & (early > now + 2 * REVIEW_TIME))
 
     def inspect(self, epoch: int) -> list[Message]:
-        """Curve points and excitation of every joint since the last call, for the page; internal messages."""
+        """Return internal messages for the page: curve points and excitation of every joint since the last call."""
         return [message for _ in self.joints for message in self.inspect_next_joint(epoch)]
 
     def inspect_next_joint(self, epoch: int) -> list[Message]:
-        """Curve points and excitation of one joint, another one at each call."""
+        """Return curve points and excitation of one joint; each call takes the next joint."""
         joint = self.joints[self._inspected_next]
         self._inspected_next = (self._inspected_next + 1) % len(self.joints)
         found = joint.estimator.inspect()
         return [] if found is None else [pack(joint.name, found, epoch)]
 
     def report_channels(self, wanted: Collection[str], epoch: int) -> list[Message]:
-        """The raw channels of these joints since the last call, for the page; internal messages."""
+        """Return internal messages for the page: the raw channels of these joints since the last call."""
         for joint in self.joints:
             joint.watch_channels(joint.name in wanted)
         watches = [one for joint in self.joints if (one := joint.followers.channel_watch) is not None]
         return [message for watch in watches for message in watch.messages_due(epoch)]
 
     def check_silence(self, now: int, epoch: int) -> list[Message]:
-        """The messages of joints or channels that give no data. now: monotonic ns."""
+        """Return the messages about joints or channels that give no data. now: monotonic ns."""
         messages: list[Message] = []
         if now >= self._silence_due:
             messages += [message for joint in self.joints for message in joint.check_silence(now, epoch)]
@@ -231,7 +232,7 @@ class Pipeline:
         return messages
 
     def set_baselines(self, baselines: Mapping[str, Any]) -> None:
-        """Measure drift against these from now on: joint → daq.state.baselines.Baseline, as a map."""
+        """Measure drift against these baselines from now on: joint → daq.state.baselines.Baseline as a map."""
         for joint in self.joints:
             if joint.name in baselines:
                 baseline = Baseline.model_validate(baselines[joint.name])
@@ -242,16 +243,16 @@ class Pipeline:
             self.robot.set_baseline(Baseline.model_validate(baselines[ROBOT]))
 
     def acknowledge(self, seen: Mapping[str, float]) -> list[Message]:
-        """A person has seen what has changed: joint → Unix s at which. Returns the messages about it."""
+        """Acknowledge the changes of joints for a person: joint → Unix s. Returns the messages."""
         messages: list[Message] = []
         for joint in self.joints:
-            if joint.name in seen:  # the robot first: what remains of its records is settled with the joint's own
+            if joint.name in seen:  # the robot first: the joint settles what remains of its records
                 messages += [] if self.robot is None else self.robot.acknowledge(joint.name, seen[joint.name])
                 messages += joint.acknowledge(seen[joint.name])
         return messages
 
     def set_wear(self, worn: Mapping[str, Any]) -> list[Message]:
-        """Take what the history says of wear: joint → the fields of `wear/<joint>`. Returns the messages about it."""
+        """Take the wear that the history has found: joint → the fields of `wear/<joint>`. Returns the messages."""
         return [
             message
             for joint in self.joints
@@ -260,7 +261,7 @@ class Pipeline:
         ]
 
     def resume(self, states: Mapping[str, Any]) -> None:
-        """Let joints continue from stored states. One that cannot starts again from nothing, and raises
+        """Let joints continue from stored states. A joint that cannot starts again from nothing, and raises
         NotTheSameError."""
         for joint in self.joints:
             if joint.name in states:
@@ -277,15 +278,15 @@ class Pipeline:
             self.robot.resume_changes(states[change_state_name(ROBOT)])
 
     def introduce(self, time: int) -> Message:
-        """The `meta` message: robot, configuration and joints. time: Unix ns."""
+        """Return the `meta` message: robot, configuration and joints. time: Unix ns."""
         return self._introduction.message(time / 1e9)
 
 
 def _offset(index: int, joints: int, interval: int) -> int:
-    """ns from which the intervals of a joint are counted, so that joints are due in groups.
+    """Return the time (ns) from which the intervals of a joint are counted, so that joints are due in groups.
 
-    Waking up costs the core as much as three joints, so joints share it; but in a group the last joint waits for all
-    others, so the groups are small.
+    Waking up costs the core as much as three joints, so several joints share one turn. The last joint of a group waits
+    for all others, so groups are small.
     """
     groups = max(1, min(joints, interval // GROUP_INTERVAL), min(-(-joints // GROUP_SIZE), interval // REVIEW_TIME))
     return index * groups // joints * interval // groups
@@ -294,10 +295,10 @@ def _offset(index: int, joints: int, interval: int) -> int:
 def _robot_pipeline(
     config: Config, boot: int, interval: int, executor: Executor | None, records: Mapping[str, ChangeRecords]
 ) -> "RobotPipeline | None":
-    """The pipeline of the whole robot, where the configuration names a model of it."""
+    """Return the pipeline of the whole robot, if the configuration names a model of it."""
     if config.robot.model is None:
         return None
-    from daq.config.robots.robot_model import model_of  # kernels that only a whole robot needs
+    from daq.config.robots.robot_model import model_of  # loads kernels that only a whole robot needs
     from daq.core.robot_pipeline import RobotPipeline
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
@@ -308,10 +309,10 @@ def _robot_pipeline(
 
 
 def _mechanism_pipeline(config: Config, boot: int, interval: int) -> "MechanismPipeline | None":
-    """The pipeline of the mechanism, where the configuration names one."""
+    """Return the pipeline of the mechanism, if the configuration names one."""
     if not config.mechanism:
         return None
-    from daq.config.robots.robot_mechanism import mechanism_of  # kernels that only a mechanism needs
+    from daq.config.robots.robot_mechanism import mechanism_of  # loads kernels that only a mechanism needs
     from daq.core.mechanisms.mechanism_pipeline import MechanismPipeline
 
     description = mechanism_of(config)
@@ -320,7 +321,7 @@ def _mechanism_pipeline(config: Config, boot: int, interval: int) -> "MechanismP
 
 
 def described(joint: JointSection) -> Map:
-    """The content of `meta` about a joint: model, unit, rate and parameters."""
+    """Return the part of `meta` about a joint: model, unit, rate and parameters."""
     model = joint.model.build()
     gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()
     return {

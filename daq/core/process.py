@@ -1,4 +1,4 @@
-"""The core process: takes readings, estimates, publishes; no web server, scrape or file can delay its interpreter."""
+"""The core process: it receives readings, estimates and publishes; no web server or file access can delay it."""
 
 import gc
 import os
@@ -35,29 +35,29 @@ from drivers.clock import unix_offset
 
 #: ns, argued: Time between two reports of the totals.
 STATUS_EVERY: Final = 500_000_000
-#: ns, argued: Time between two meta messages: an outlet that comes back has one soon.
+#: ns, argued: Time between two meta messages, so that a restarted outlet soon has one.
 INTRODUCE_EVERY: Final = 1_000_000_000
-#: ns, argued: Time between two reports of what the page draws in addition to a joint's estimates, while somebody
-#: watches.
+#: ns, argued: Time between two reports of the data that the page shows in addition to estimates, while the page is
+#: open.
 INSPECT_WATCHED: Final = 200_000_000
-#: ns, argued: Time between two of these reports while no page is open: the page then begins with points of the last
-#: minutes, a fifth of them, for a fifth of the time.
+#: ns, argued: Time between two of these reports while no page is open. A page that is then opened begins with a fifth
+#: of the points of the last minutes, which cost a fifth of the time.
 INSPECT_UNWATCHED: Final = 5_000_000_000
 #: ns, argued: Time between two checks of silence, refits and baselines when nothing is due.
 IDLE_EVERY: Final = 50_000_000
 #: ns, argued: Delay after the readings from which several updates of a joint become the last one.
 LATE: Final = 100_000_000
-#: s, argued: Silence after which a driver is not up; it reports twice a second, and two reports may be lost.
+#: s, argued: Silence after which a driver counts as down; it reports twice a second, and two reports may be lost.
 MUTE: Final = 1.5
-#: s, argued: Time that one receive may wait, so that silence and a stop are seen soon.
+#: s, argued: Longest time that one receive waits, so that silence and a stop are noticed soon.
 WAIT: Final = 0.05
 
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
-    """Serve until SIGTERM; a SIGTERM before everything is open ends the process at once, since nothing is unsaved."""
+    """Run until SIGTERM, which ends the process at once before everything is open: there is nothing to save yet."""
     core = CoreProcess(config, runtime, life)
     gc.collect()
-    gc.freeze()  # these objects live until the end: the collector need not look at them again
+    gc.freeze()  # these objects live until the end: the garbage collector can skip them
     stop = StopSignal()
     with CoreReceiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
         life.ready()
@@ -71,7 +71,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
 
 
 def _robot_nonlinear(config: Config) -> bool:
-    """Whether a friction in the whole robot's model has nonlinear parameters."""
+    """Whether any friction law of the whole robot's model has nonlinear parameters."""
     if config.robot.model is None:
         return False
     from daq.config.robots.robot_model import model_of  # kernels that only a whole robot needs
@@ -82,7 +82,7 @@ def _robot_nonlinear(config: Config) -> bool:
 
 
 class CoreProcess:
-    """The pipeline of all joints and the sockets around it."""
+    """The pipeline of all joints, and its sockets."""
 
     def __init__(self, config: Config, runtime: Path, life: Life) -> None:
         """Build the pipeline, connect to the other processes and resume from the last checkpoint."""
@@ -91,7 +91,8 @@ class CoreProcess:
         nonlinear = any(joint.model.build().nonlinear for joint in config.joints.values()) or _robot_nonlinear(config)
         self._worker = RefitWorker(config.refit.scheduler or "") if nonlinear else None
         self._refits = None if self._worker is None else DeferredExecutor(self._worker, later=True)
-        # without a worker a thread makes the looks: 0.2 s once in a start, most of it outside of the interpreter
+        # Without a worker a thread runs the plausibility checks: 0.2 s once in a start, mostly without the
+        # interpreter's lock
         self._looks = DeferredExecutor(self._worker or ThreadPoolExecutor(1, "looks"), LOOKS, later=True)
         self._pipeline = Pipeline(config, boot, self._refits, self._looks)
         self._transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
@@ -108,11 +109,11 @@ class CoreProcess:
         self._lives = Liveliness(config.robot.name, boot)
         self._check_due = self._status_due = self._introduce_due = 0  # monotonic ns
         self._inspected = 0  # monotonic ns of the last report for the page
-        self._starting = len(self._pipeline.joints)  # joints in their starting procedure
-        self._settled = False  # whether all have ended it once
+        self._starting = len(self._pipeline.joints)  # number of joints in their starting procedure
+        self._settled = False  # whether all joints have once finished it
 
     def turn(self, receiver: CoreReceiver, going: bool) -> None:
-        """Wait for readings and publish what they make due. going: False in the last turn, which takes all readings."""
+        """Wait for readings, process them and publish. going: False in the last turn, which processes all readings."""
         time.sleep(self._buffer.sleep_time(time.monotonic_ns()))
         self._buffer.add(receiver.drain(WAIT, self._buffer.next_due))
         now = time.monotonic_ns()
@@ -137,7 +138,7 @@ class CoreProcess:
         for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
             _publish(self._updates, of_joint)
             messages += of_joint
-            self._life.beat()  # a joint's review takes long, and a backlog has one of each joint in a turn
+            self._life.beat()  # a review takes long, and a backlog brings one of each joint in a turn
         self._buffer.set_next_due(self._pipeline.due, now)
         self._awaited.instant = self._buffer.next_due
         checked = time.monotonic_ns()
@@ -170,7 +171,7 @@ class CoreProcess:
         self._looks.shutdown(wait=False, cancel_futures=True)
 
     def _report(self, receiver: CoreReceiver, now: int, epoch: int) -> None:
-        """Send the outlet what is due: the next joint's curve points (all at once would delay updates), the totals."""
+        """Send due reports to the outlet: totals, and curve points of one joint (all at once would delay updates)."""
         every = INSPECT_WATCHED if self._inbox.watched else INSPECT_UNWATCHED
         wait = every // len(self._pipeline.joints)
         if now >= self._inspected + wait:
@@ -186,13 +187,13 @@ class CoreProcess:
             self._check_worker(now / 1e9)
             before, self._starting = self._starting, self._pipeline.starting
             if self._starting < before:
-                give_memory_back()  # a start holds 4 MB a joint that nothing needs afterwards
+                give_memory_back()  # a start uses 4 MB a joint that are not needed afterwards
             if not self._starting and not self._settled:
                 self._settled = True
-                gc.freeze()  # once: a collection of all that joints hold takes 60 ms of a hundred, and finds nothing
+                gc.freeze()  # once: collecting all objects of a hundred joints takes 60 ms and finds nothing
 
     def _check_worker(self, now: float) -> None:
-        """Replace a refit worker that is of no use any more, and report on it. now: monotonic s."""
+        """Replace a refit worker that has failed, and report its state. now: monotonic s."""
         worker = self._worker
         if worker is None:
             return
@@ -204,26 +205,26 @@ class CoreProcess:
 
 
 def _publish(updates: "zmq.Socket[bytes]", messages: Sequence[Message]) -> None:
-    """Send the messages as `send_multipart` would, without its checks of every frame: this is the hot path."""
+    """Send the messages as `send_multipart` does, but without its checks of every frame, since this is the hot path."""
     for topic, body in messages:
         updates.send(topic, zmq.SNDMORE)
         updates.send(body)
 
 
 def _log_mistakes(messages: Sequence[Message]) -> None:
-    """Log what the plausibility look of a start has found, with its remedy."""
+    """Log the findings of the plausibility check of a start, with their remedies."""
     for topic, body in messages:
         if topic.startswith(b"event/") and (event := msgpack.unpackb(body))["kind"] == "mistake":
             log.warning("%s: %s", event["joint"], event["text"])
 
 
 def _silence(link: DriverLink) -> float:
-    """Seconds since the driver's last message."""
+    """Return the time since the driver's last message, s."""
     return time.monotonic() - link.seen
 
 
 def _totals(pipeline: Pipeline, receiver: CoreReceiver, boot: int) -> dict[str, object]:
-    """Everything that has been counted since the core's start."""
+    """Return all counters since the core's start."""
     return {
         "timestamp": time.time(),
         "boot": boot,

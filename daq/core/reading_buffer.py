@@ -1,9 +1,8 @@
-"""Buffers readings until the next update of their joint is due, so that the core works once an update, not once a
-frame.
+"""Buffers readings until the next update of their joint is due; the core then works once an update, not once a frame.
 
-What is published does not depend on how readings are cut into batches, so waiting changes no update, and no update
-waits. `JointPipeline.due` says when the next update of a joint can be made; no reading waits longer than LONGEST. While
-nothing is due, a turn of the core costs two comparisons.
+The published messages do not depend on how readings are divided into batches, so buffering changes and delays no
+update. `JointPipeline.due` is the time at which the next update of a joint can be made; no reading waits longer than
+LONGEST. While nothing is due, a turn of the core costs two comparisons.
 """
 
 from collections.abc import Sequence
@@ -16,34 +15,35 @@ from drivers.reading import WORDS, Words, empty, readings, words
 from estimators.numerics.jit import kernel
 from estimators.quantities import Nanoseconds
 
-#: ns, argued: Time that a reading waits at most when the one that its joint waits for does not come.
+#: ns, argued: Longest time that a reading waits if the reading that makes the update due does not come.
 LONGEST: Final = 40_000_000
-#: ns, argued: Time before what is due in which it is not worth sleeping.
+#: ns, argued: Time before the next due instant that is too short for sleeping.
 SOON: Final = 300_000
-#: ns, argued: Time between two looks where no joint is heard.
+#: ns, argued: Time between two checks while no joint sends.
 UNHEARD: Final = 20_000_000
 NOTHING: Final = empty()
 NEVER: Final = (1 << 63) - 1  # ns
-#: readings, argued: Readings for which there is room at once; it grows.
+#: readings, argued: Initial capacity of the buffer; it grows.
 FEW: Final = 1024
-#: 1, argued: Room, over the readings that wait, which is given back: what waited after a pause was exceptional.
+#: 1, argued: Ratio of capacity to waiting readings from which the buffer shrinks: a backlog after a pause is
+#: exceptional.
 MUCH: Final = 16
 
 
 class ReadingBuffer:
-    """The readings of all joints that have arrived and wait."""
+    """The waiting readings of all joints."""
 
     def __init__(self, joints: Sequence[int], drivers: Sequence[str]) -> None:
-        """joints, drivers: for every channel, the index of its joint and the name of its driver."""
+        """joints, drivers: index of the joint and name of the driver of every channel."""
         self._joint = np.array(joints, np.int64)
         self._names = sorted(set(drivers))
         self._driver = np.array([self._names.index(name) for name in drivers], np.int64)
         joints_there = int(self._joint.max(initial=-1)) + 1
-        self._latest = np.zeros(joints_there, np.int64)  # ns, arrival of a joint's newest reading
+        self._latest = np.zeros(joints_there, np.int64)  # ns, arrival of the newest reading of each joint
         self._is_due, self._since = np.zeros(joints_there, np.bool_), np.zeros(joints_there, np.int64)
         self._waiting = np.zeros((FEW, WORDS), np.int64)
-        self._count = 0  # waiting readings
-        self._oldest = self._newest = self._next = 0  # ns: the oldest and newest waiting reading; the next due one
+        self._count = 0  # number of waiting readings
+        self._oldest = self._newest = self._next = 0  # ns: oldest and newest waiting reading; next due time
 
     def add(self, more: NDArray[np.void]) -> None:
         """Append readings in order of arrival."""
@@ -60,7 +60,7 @@ class ReadingBuffer:
         self._count, self._newest = end, int(self._waiting[end - 1, 0])
 
     def take(self, due: Nanoseconds, now: int) -> NDArray[np.void]:
-        """Take out the readings of joints whose update is due, in order of arrival. due: (joints,) ns; now: ns."""
+        """Remove and return the readings of joints that are due, in order of arrival. due: (joints,) ns; now: ns."""
         over = now - self._oldest > LONGEST
         if not self._count or (self._newest < self._next and not over):
             return NOTHING
@@ -75,26 +75,26 @@ class ReadingBuffer:
         return readings(taken_rows[:taken])
 
     def set_next_due(self, due: Nanoseconds, now: int) -> None:
-        """Note what is due next, after the readings that were taken have been processed."""
+        """Compute the next due time after the readings that were taken have been processed."""
         self._next = _first(due, self._latest, now - LONGEST, now + UNHEARD)
 
     def take_all(self) -> NDArray[np.void]:
-        """Take out every reading."""
+        """Remove and return all readings."""
         count, self._count = self._count, 0
         return readings(self._waiting[:count].copy())
 
     def sleep_time(self, now: int) -> float:
-        """Seconds until something is due, at most UNHEARD; 0 where sleeping is not worth it."""
+        """Return the time until the next due instant (s), at most UNHEARD; 0 if it is too short for sleeping."""
         ahead = min(self._next - now, UNHEARD)
         return ahead / 1e9 if ahead > SOON else 0.0
 
     @property
     def next_due(self) -> int:
-        """ns, arrival time of the reading that is due next."""
+        """Arrival time of the reading that is due next, ns."""
         return self._next
 
     def waiting(self) -> dict[str, int]:
-        """How many readings of each driver wait."""
+        """Return the number of waiting readings of each driver."""
         if len(self._names) == 1:
             return {self._names[0]: self._count}
         channels = readings(self._waiting[: self._count])["channel"]
@@ -114,10 +114,11 @@ def _move_due(
     since: Nanoseconds,
     taken_rows: Words,
 ) -> int:
-    """Move the readings of joints that are due from `waiting` to `taken_rows`; returns how many.
+    """Move the readings of joints that are due from `waiting` to `taken_rows`; returns their number.
 
-    joints: of each channel; patience: ns, readings that arrived before it do not wait any longer (0: no limit);
-    latest, is_due, since (joints,): newest reading; whether an update is due; oldest waiting reading.
+    joints: joint of each channel; patience: ns, readings that arrived before this time do not wait any longer (0: no
+    limit); latest, is_due, since (joints,): time of the newest reading; whether an update is due; time of the oldest
+    waiting reading.
     """
     since[:] = NEVER
     for i in range(count):
@@ -141,7 +142,7 @@ def _move_due(
 
 @kernel("i8(i8[::1], i8[::1], i8, i8)")
 def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, unheard: int) -> int:
-    """The earliest due time of the joints that sent something since `heard`; unheard: the answer where none did."""
+    """Return the earliest due time of the joints that have sent readings since `heard`; unheard: result if none has."""
     first, any_heard = np.int64(0), False
     for joint in range(len(due)):
         if latest[joint] > heard and (not any_heard or due[joint] < first):

@@ -1,12 +1,13 @@
-"""Runs refits in a worker process, so that the core and its stream never wait for one.
+"""Runs refits in a worker process, so that the core and its stream never wait for a refit.
 
-The worker is forked from the core before the core has threads, with every kernel loaded. One that dies, hangs or
-takes too long over a job is replaced by a fresh interpreter: that job fails, and those after it are done by the new
-worker. Where a cluster is configured, the worker passes every job on to it, and does the job itself while the cluster
-does not answer; the core does not notice the difference.
+The worker is forked from the core before the core has threads, with every kernel loaded. A worker that dies, hangs or
+takes too long over a job is replaced by a fresh interpreter: that job fails, and the new worker does the later jobs. If
+a cluster is configured, the worker passes every job on to it, and does the job itself while the cluster does not
+answer; the core does not notice the difference.
 """
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -23,21 +24,21 @@ from daq.processes.cluster import LONGEST, elsewhere
 from daq.processes.logs import log
 from daq.stream.priority import take_usual_slice
 
-#: 1, argued: Niceness of the refit's process: a refit may wait, the core may not.
+#: 1, argued: Niceness of the worker process: a refit may wait, the core may not.
 NICE: Final = 5
-#: s, argued: Time without any processor time after which a worker that has a job is taken to hang.
+#: s, argued: A worker with a job that has used no processor time for this long counts as hanging.
 SILENT: Final = 10.0
-#: s, argued: Time that a job may take; a result that is more than 30 s late is rejected anyway.
+#: s, argued: Longest time of a job; a result that is more than 30 s late is rejected anyway.
 DEADLINE: Final = 60.0
 
 
 class RefitWorkerError(RuntimeError):
-    """The worker ended before its job did."""
+    """The worker ended before its job was done."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """Work, the result that its owner waits for, and what the present worker makes of it (None: not given to it)."""
+    """A job: its work, the future of its owner, and the future of the present worker (None: not given to it yet)."""
 
     work: Callable[[], Any]
     result: Future[Any] = field(default_factory=Future)
@@ -48,17 +49,17 @@ class RefitWorker(Executor):
     """One worker process, started at once."""
 
     def __init__(self, scheduler: str = "") -> None:
-        """scheduler: of a cluster, or ""."""
-        from estimators.refit.job import warm  # loaded before the fork; a joint without η never needs its kernels
+        """scheduler: address of a cluster's scheduler, or ""."""
+        from estimators.refit.job import warm  # loaded before the fork; joints without η never need its kernels
 
         self._scheduler = scheduler
         self.limit = SILENT + (LONGEST if scheduler else 0.0)
         """Seconds of silence after which the worker is replaced: it may wait for the cluster."""
         self.silence, self.replaced, self.cause = 0.0, 0, ""
         self._jobs: deque[_Job] = deque()
-        self._first: _Job | None = None  # the oldest job when it was looked at last
-        self._since = self._moved = 0.0  # monotonic s: since when it is that; of the last processor time that was seen
-        self._used = 0.0  # that processor time, s
+        self._first: _Job | None = None  # the oldest job at the last check
+        self._since = self._moved = 0.0  # monotonic s: since when it is the oldest; last progress
+        self._used = 0.0  # processor time at that check, s
         self._pool, self._pid = _pool("fork")
         self._warming = self._pool.submit(warm)
 
@@ -102,7 +103,7 @@ class RefitWorker(Executor):
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
     def _give(self, job: _Job) -> None:
-        """Give a job to the worker; one that has died is replaced by the next check, which gives it again."""
+        """Give a job to the worker. The next check replaces a worker that has died, and gives the job again."""
         try:
             job.given = self._pool.submit(job.work)
         except BrokenExecutor:
@@ -111,7 +112,7 @@ class RefitWorker(Executor):
             job.given.add_done_callback(partial(_hand_over, job.result))
 
     def _replace(self, cause: str) -> None:
-        """End the worker and begin another: the job that it had fails, and the others are given to the new one."""
+        """End the worker and start another one: the running job fails, and the new worker gets the other jobs."""
         log.warning("the refit worker was replaced: %s", cause)
         self.replaced, self.cause, self._first = self.replaced + 1, cause, None
         if self.pid:
@@ -120,20 +121,20 @@ class RefitWorker(Executor):
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool, self._pid = _pool("spawn")
         if self._jobs[0].given is not None:
-            with contextlib.suppress(InvalidStateError):  # it has ended at this very moment
+            with contextlib.suppress(InvalidStateError):  # the job has ended at this moment
                 self._jobs.popleft().result.set_exception(RefitWorkerError(f"the refit worker was replaced: {cause}"))
         for job in self._jobs:
             self._give(job)
 
 
 def _is_broken(job: _Job) -> bool:
-    """Whether the worker has died before it has done the job."""
+    """Whether the worker died before it finished the job."""
     given = job.given
     return given is None or (given.done() and not given.cancelled() and isinstance(given.exception(), BrokenExecutor))
 
 
 def _hand_over(result: Future[Any], given: Future[Any]) -> None:
-    """Give the owner what the worker has made of a job, unless the worker has died or was replaced."""
+    """Pass the worker's result on to the owner of the job, unless the worker has died or was replaced."""
     if given.cancelled() or isinstance(given.exception(), BrokenExecutor):
         return
     error = given.exception()
@@ -145,7 +146,7 @@ def _hand_over(result: Future[Any], given: Future[Any]) -> None:
 
 
 def _work_of(pid: int) -> tuple[float, bool]:
-    """Ticks of processor time that a process has used, −1 without one; and whether it waits for a processor."""
+    """Return the used processor time of a process (ticks; −1: it does not exist), and whether it waits for a core."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -154,15 +155,16 @@ def _work_of(pid: int) -> tuple[float, bool]:
 
 
 def _pool(method: str) -> tuple[ProcessPoolExecutor, Any]:
-    """A pool of one worker, and where the worker's process identifier will stand."""
+    """Make a pool of one worker, and the shared value that will contain the worker's process identifier."""
     context = multiprocessing.get_context(method)
     pid = context.Value("q", 0)
     return ProcessPoolExecutor(1, context, initializer=_settle, initargs=(os.getpid(), pid)), pid
 
 
 def _settle(core: int, pid: Any) -> None:
-    """Prepare the worker: it dies with the core, ignores Ctrl-C and has a lower priority."""
+    """Prepare the worker process: it ends with the core, ignores Ctrl-C, and has a lower priority."""
     pid.value = os.getpid()
+    gc.freeze()  # garbage of the core is not this process's to end
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)

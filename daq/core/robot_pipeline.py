@@ -35,7 +35,7 @@ PARAMETERS_EVERY: Final = 1_000_000_000
 
 
 class RobotPipeline:
-    """All joints of the robot's model together; their own estimators run independently."""
+    """Processes all joints of the robot's model together; the joints' own estimators run independently."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class RobotPipeline:
         executor: Executor | None = None,
         records: Mapping[str, ChangeRecords] | None = None,
     ) -> None:
-        """learnt: the robot's model; joints: of the configuration, with all joints of the model; interval: ns between
-        two updates; settings: drift's limits and the tool; executor: runs the refits of the frictions; records: of what
-        has changed of each joint."""
+        """learnt: the robot's model; joints: joints of the configuration, including all joints of the model; interval:
+        ns between two updates; settings: limits of drift, and the tool; executor: runs the refits of friction laws;
+        records: records of the changes of each joint."""
         self.name = ROBOT
         self._names = learnt.robot.names
         rates = [joints[name].rate for name in self._names]
@@ -67,7 +67,7 @@ class RobotPipeline:
         self.estimator = self._build()
         self._publication = publication
         self._interval = interval
-        self._slot, self._second = -1, -1  # of the last update, and of the last parameters
+        self._slot, self._second = -1, -1  # numbers of the intervals of the last update and of the last parameters
         self._comparison, self._drift = Comparison(ROBOT, settings.drift, publication), settings.drift
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
         self._changes = {
@@ -79,7 +79,7 @@ class RobotPipeline:
         }
 
     def messages_due(self, epoch: int) -> list[Message]:
-        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
+        """Return the messages that are due after the rows so far. epoch: ns to add to get Unix time."""
         if not self._together.settled:
             return []
         for tick, row in self._together.batches():
@@ -100,9 +100,9 @@ class RobotPipeline:
         return messages
 
     def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
-        """The messages while joints of the model give no rows: the robot is then faulted as well.
+        """Return the messages while joints of the model give no rows; the robot is then faulted as well.
 
-        faults: joint → why it gives none; now: monotonic ns.
+        faults: joint → reason why it gives no rows; now: monotonic ns.
         """
         well = "every joint gives rows again"
         messages = self._together.fault_event(faults, self._publication, well, (now + epoch) / 1e9)
@@ -111,14 +111,14 @@ class RobotPipeline:
         return [*messages, self._update(epoch)] if self._together.fault_due(now) else messages
 
     def keep(self) -> Map | None:
-        """The state for a checkpoint, as plain data; None while there is none."""
+        """Return the state for a checkpoint as plain data; None while there is none."""
         state = self.estimator.keep()
         if state is None:
             return None
         return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in asdict(state).items()}
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. Raises ValueError, and then starts anew."""
+        """Continue from a stored state. If that fails, starts anew and raises ValueError."""
         try:
             self.estimator.resume(state)
         except Exception:
@@ -134,30 +134,30 @@ class RobotPipeline:
             one.set_baseline(baseline if fits else None)
 
     def refer(self, joint: str, since: float) -> None:
-        """A joint itself is compared with a baseline of this Unix s."""
+        """Note that a joint itself is compared with a baseline set at this Unix time (s)."""
         if joint in self._changes:
             self._changes[joint].refer(since)
 
     def acknowledge(self, joint: str, timestamp: float) -> list[Message]:
-        """A person has seen what has changed of a joint. timestamp: Unix s. Returns the messages about it."""
+        """Acknowledge the changes of a joint for a person. timestamp: Unix s. Returns the messages."""
         return self._changes[joint].acknowledge(timestamp) if joint in self._changes else []
 
     def keep_changes(self) -> Map:
-        """What changes of the joints are measured against, for a checkpoint."""
+        """Return the references of the joints' changes, for a checkpoint."""
         return {name: one.keep() for name, one in self._changes.items()}
 
     def resume_changes(self, kept: Mapping[str, Any]) -> None:
-        """Continue from what `keep_changes` gave. Raises TypeError, KeyError or ValueError where it is not that."""
+        """Continue from a state of `keep_changes`. Raises TypeError, KeyError or ValueError if it has another form."""
         for name, one in self._changes.items():
             if name in kept:
                 one.resume(kept[name])
 
     def counters(self) -> dict[str, int]:
-        """Counters since the start: blocks learnt, faults, dropped rows."""
+        """Return the counters since the start: learnt blocks, faults, dropped rows."""
         return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._together.dropped}
 
     def _comparable(self) -> tuple[Estimate, Callable[[], Map]]:
-        """What a baseline is compared with: friction torques as parameters, and the speeds at which they hold."""
+        """Return the values that are compared with a baseline: friction torques as parameters, and their speeds."""
         found, friction = self.estimator.estimate(), self.estimator.friction()
         names = friction_names(self._names)
         estimate = Estimate(
@@ -167,7 +167,7 @@ class RobotPipeline:
         return estimate, lambda: friction_speeds(dict(zip(self._names, friction.speeds.tolist(), strict=True)))
 
     def _compare_joints(self, epoch: int) -> list[Message]:
-        """What has changed of each joint, in its own records."""
+        """Update the records of each joint with its changes in the whole robot's model."""
         estimator, found = self.estimator, self.estimator.estimate()
         status = Status.FAULTED if self._together.faults else found.status
         friction, held = estimator.friction(), estimator.held()
@@ -202,14 +202,14 @@ class RobotPipeline:
 
 
 def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
-    """The fields that every message has, here of one that is about no single joint."""
+    """Return the fields that every message has, for a message about the whole robot."""
     head = publication.head(topic, timestamp)
     del head["joint"]
     return head
 
 
 def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str]) -> Map:
-    """The content of `robot`; efforts: N·m or N of each joint."""
+    """Return the content of `robot`; efforts: unit of each joint, N·m or N."""
     payload = found.payload
     measured, predicted, deviations, thresholds, compensation = (
         one.tolist()
@@ -259,7 +259,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
 
 
 def tool_body(found: ToolDifference) -> Map:
-    """The content of `robot` about the tool that is configured in the controller."""
+    """Return the part of `robot` about the tool configured in the controller."""
     return {
         "differs": found.differs,
         "text": found.text,
@@ -271,7 +271,7 @@ def tool_body(found: ToolDifference) -> Map:
 
 
 def contact_body(found: ContactForce, names: Sequence[str]) -> Map:
-    """The content of `robot` about a contact: link, point and force."""
+    """Return the part of `robot` about a contact: link, point and force."""
     return {
         "link": names[found.link],
         "probability": found.probability,
@@ -284,7 +284,7 @@ def contact_body(found: ContactForce, names: Sequence[str]) -> Map:
 def parameters_body(
     names: Sequence[str], values: Floats, deviations: Floats, joints: Sequence[str], friction: Friction
 ) -> Map:
-    """The content of `robot/parameters`, except the counters of what was learnt."""
+    """Return the content of `robot/parameters` without the counters of learning."""
     return {
         "parameters": dict(zip(names, values.tolist(), strict=True)),
         "deviations": dict(zip(names, deviations.tolist(), strict=True)),

@@ -139,6 +139,7 @@ def _live(name: str, work: Callable[[], int], parent: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        gc.freeze()  # garbage of the parent is not this process's to end: its sockets and threads are not here
         _close_inherited()
         code = work()
     except BaseException:

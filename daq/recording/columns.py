@@ -7,11 +7,11 @@ Every kind of file of estimators/numerics/named_arrays.py is read, a folder of s
     position = { column = "rec.act_pos_mot_deg[0]", unit = "deg" }
     link_position = { column = "rec.act_pos_se_deg[0]", unit = "deg" }
 
-One table holds all joints of a robot and serves all recordings of it. Without a table the columns must be called `time`
-and `JOINT.ROLE`, in SI; those of a ROS 2 bag are called so: JOINT.position, .velocity and .effort. In a .mat file a dot
-leads into a structure, and [i] picks one row or column (from 0), whichever is not time; in a folder the first word is
-the file's name. A channel may have a `time` of its own. Our own recordings need no table: their channels are those of
-their configuration.
+One table describes all joints of a robot and serves all its recordings. Without a table the columns must be named
+`time` and `JOINT.ROLE`, in SI; a ROS 2 bag has the names JOINT.position, .velocity and .effort. In a .mat file a dot
+selects a field of a structure, and [i] selects one row or column (from 0) across the time axis. In a folder the first
+word is the name of the file. A channel may have its own `time`. Our own recordings need no table, since their
+configuration describes the channels.
 """
 
 import re
@@ -38,12 +38,12 @@ from estimators.quantities import Floats
 
 Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
 
-#: Hz, argued: Joints are not recorded more slowly; times in ms that are taken for s make 0.1 to 1 Hz.
+#: Hz, argued: No joint is recorded more slowly; times in ms that are mistaken for s give 0.1 to 1 Hz.
 SLOWEST: Final = 5.0
-#: 1, argued: Share of rows without a value from which they are rows of other sources, each of which has its own in the
-#: log; a sensor that fails in so many rows is no measurement.
+#: 1, argued: From this share of rows without a value on, they are rows of other sources in the same log; a sensor that
+#: fails in so many rows would not be a measurement.
 FOREIGN: Final = 0.1
-FIRST_ROWS: Final = 1000  # by which the pace of a recording is judged
+FIRST_ROWS: Final = 1000  # rows by which the rate of a recording is judged
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
 
@@ -59,7 +59,7 @@ class Column(QuantitySettings):
 
 
 class Columns(Section):
-    """The table that says what each column of a recording is."""
+    """The table that describes each column of a recording."""
 
     time: str | None = None
     time_unit: Annotated[str, Field(pattern="^(s|ms|us|µs|ns)$")] = "s"
@@ -80,7 +80,7 @@ class Columns(Section):
 
 
 def is_configuration(file: Path) -> bool:
-    """Whether a file is a whole configuration rather than a table of columns. Raises ConfigError."""
+    """Whether a file is a complete configuration rather than a table of columns. Raises ConfigError."""
     return "drivers" in read_toml(file)[0]
 
 
@@ -91,7 +91,7 @@ def load_columns(file: Path) -> Columns:
 
 
 def read(file: Path, columns: Columns | None) -> Channels:
-    """Read the channels of a recording, each with its own times. Raises RecordingError with every mistake found."""
+    """Read the channels of a recording, each with its own times. Raises RecordingError with all mistakes."""
     if is_bag(file):
         return _of_bag(file, columns)
     if file.suffix.lower() == SUFFIX:
@@ -121,9 +121,9 @@ def read(file: Path, columns: Columns | None) -> Channels:
 
 
 def check_times(file: Path, channels: Channels) -> None:
-    """Raise RecordingError where rows are so far apart that times in ms must have been taken for s, or run backwards.
+    """Raise RecordingError if times run backwards, or if rows are so far apart that times in ms were mistaken for s.
 
-    Rows that come somewhat late are put in order; a second run in the same file would be mixed with the first.
+    Rows that are somewhat late are sorted; a second run in the same file would be mixed with the first.
     """
     for roles in channels.values():
         for series in roles.values():
@@ -139,7 +139,7 @@ def check_times(file: Path, channels: Channels) -> None:
 
 
 def _of_our_own(file: Path, columns: Columns | None) -> Channels:
-    """Our own recording: readings as they arrived, in SI and scaled already; times in s since the first."""
+    """Read our own recording: readings in order of arrival, in SI and already scaled; times in s since the first."""
     if columns is not None:
         raise RecordingError(f"{file}: expected no table of columns: our own recording knows its channels")
     config = configuration(file)
@@ -156,7 +156,7 @@ def _of_our_own(file: Path, columns: Columns | None) -> Channels:
 
 
 def _of_bag(file: Path, columns: Columns | None) -> Channels:
-    """Joint states of a ROS 2 bag."""
+    """Read the joint states of a ROS 2 bag."""
     bag = read_bag(file)
     if columns is None:
         return {
@@ -181,7 +181,7 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
 
 
 def _time(table: Mapping[str, Floats], columns: Columns, name: str | None, problems: list[str]) -> Floats:
-    """The times of a column, (rows,) s; empty, with an entry in problems, where there are none."""
+    """Return the times of a column, (rows,) s; without times an empty array, and an entry in `problems`."""
     if name is None:
         length = max(max(np.shape(one)) for one in table.values())
         return np.arange(length) / float(columns.rate or 1)
@@ -208,13 +208,13 @@ def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
 
 
 def _channel(raw: Floats, column: Column) -> Floats:
-    """Convert the numbers of a column as the table says."""
+    """Convert the numbers of a column according to the table."""
     unit = column.conversion("")
     return _unwrapped(column.scale * (unit.factor * raw + unit.offset) + column.offset, column.wrap)
 
 
 def _of_own_rows(time: Floats, values: Floats) -> ChannelSeries:
-    """A channel without the rows that have no time, and, of a log of several sources, without those of the others."""
+    """Return a channel without rows that have no time, and without rows of other sources in the same log."""
     own = np.isfinite(time)
     has_value = np.isfinite(values)
     if has_value.any() and np.mean(~has_value) > FOREIGN:
@@ -223,7 +223,7 @@ def _of_own_rows(time: Floats, values: Floats) -> ChannelSeries:
 
 
 def _without_empty_rows(channels: Channels) -> Channels:
-    """Without the rows in which no channel of the table has a value: those of sources that the table leaves out."""
+    """Remove rows in which no channel of the table has a value: rows of sources that the table does not use."""
     every = [one for roles in channels.values() for one in roles.values()]
     if not every or any(not np.array_equal(one.time, every[0].time) for one in every[1:]):
         return channels
@@ -246,8 +246,8 @@ def _unwrapped(values: Floats, wrap: float | None) -> Floats:
 
 
 def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
-    """One column, (rows,). Raises ValueError."""
-    match = None if path in table else _INDEX.fullmatch(path)  # names may end with [0] themselves
+    """Return one column, (rows,). Raises ValueError."""
+    match = None if path in table else _INDEX.fullmatch(path)  # a name itself may end with [0]
     name, index = (match[1], int(match[2] or 0)) if match else (path, 0)
     if name not in table:
         raise ValueError(f'found no column "{name}", {nearest(name, table)}')
@@ -266,7 +266,7 @@ def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
 
 
 def numeric_columns(file: Path, within: Sequence[str] = ()) -> dict[str, Floats]:
-    """Every numeric column or matrix of a file, or of a folder's files, by its name. Raises RecordingError."""
+    """Return every numeric column or matrix of a file or folder by its name. Raises RecordingError."""
     try:
         table = {name: one for name, one in named_columns(file, within).columns.items() if one.ndim}
     except OSError as error:
@@ -279,13 +279,13 @@ def numeric_columns(file: Path, within: Sequence[str] = ()) -> dict[str, Floats]
 
 
 def without_numbers(file: Path) -> str:
-    """What is wrong with a recording in which no column has numbers."""
+    """Return the error message for a recording without numeric columns."""
     empty = file.is_file() and not file.stat().st_size
     return f"{file}: found no numbers{': the file is empty' if empty else ', expected rows of them under the names'}"
 
 
 def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:
-    """The columns of a recording of another program by name, with what the file says of them. Raises RecordingError."""
+    """Return the columns of another program's recording by name, with the file's notes. Raises RecordingError."""
     if is_bag(file):
         bag = read_bag(file)
         columns = {f"{name}.{key}": one for name, (_, fields) in bag.items() for key, one in fields.items()}

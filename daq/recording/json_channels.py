@@ -1,6 +1,6 @@
 """Writes the published messages as JSON channels of an MCAP file, which Foxglove, PlotJuggler and MCAP readers open.
 
-Besides the stream's own topics there are `log`, with every event for Foxglove's log panel, and `clock`, with the
+In addition to the stream's own topics there are `log`, with every event for Foxglove's log panel, and `clock`, with the
 relation between the clocks.
 """
 
@@ -12,7 +12,7 @@ from daq.stream.update import Map
 
 
 class JsonChannels:
-    """The channels of one file. Times are Unix ns; `published`: of the block; `about`: that a message is about."""
+    """The channels of one file. Times are Unix ns; `published`: of the block; `about`: described by the message."""
 
     def __init__(self, file: McapFile) -> None:
         self._file = file
@@ -34,13 +34,13 @@ class JsonChannels:
             self._put(LOG_TOPIC, LOG_TOPIC, update["seq"], about, published, log_message(update))
 
     def clock(self, monotonic: int, epoch: int) -> None:
-        """Write the relation of the clocks at one instant: monotonic ns, and ns from there to Unix time."""
+        """Write the relation of the clocks at one instant: monotonic ns, and ns to add to get Unix time."""
         now = monotonic + epoch
         relation = {"timestamp": now / 1e9, "monotonic": monotonic / 1e9, "epoch": str(epoch)}
         self._put("clock", "clock", 0, now, now, relation)
 
     def _put(self, topic: str, family: str, sequence: int, about: int, published: int, update: Map) -> None:
-        # viewers draw over the log time, so it is the instant that the message is about
+        # viewers plot against the log time, so this is the instant that the message describes
         self._file.message(self._channel(topic, family), sequence, about, published, packed(update))
 
     def _channel(self, topic: str, family: str) -> int:

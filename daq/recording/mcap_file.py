@@ -1,8 +1,9 @@
-"""Writes MCAP files that are complete after every write: a process that is killed leaves a file that can be opened.
+"""Writes MCAP files that are complete after every write: a killed process leaves a file that can be opened.
 
-Data are written with one system call, together with an end that the next write overwrites: DataEnd, a summary (schemas,
-channels, metadata, statistics), footer. A file that was closed also has the index of chunks and attachments.
-Format: mcap.dev/spec. After a kill everything that was written is there; after a loss of power, what was synced.
+One system call writes data together with an end, which the next write overwrites: DataEnd, a summary (schemas,
+channels, metadata, statistics), and a footer. A closed file also has the index of chunks and attachments. Format:
+mcap.dev/spec. After a kill, the file contains everything that was written; after a loss of power, everything that was
+synced.
 """
 
 import contextlib
@@ -41,12 +42,12 @@ class McapFile:
     def __init__(self, path: Path, library: str) -> None:
         self.path = path
         self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
-        self._end = 0  # of the data, where the next write begins
-        self._closing = b""  # what follows the data
+        self._end = 0  # end of the data, where the next write begins
+        self._closing = b""  # the bytes that follow the data
         self._pending = bytearray(MAGIC)  # records outside of chunks
         self._pending += packed(Header(profile="", library=library))
         self._chunk = bytearray()
-        self._places: dict[int, list[tuple[int, int]]] = {}  # channel → (log time, place in the chunk)
+        self._places: dict[int, list[tuple[int, int]]] = {}  # channel → (log time, offset in the chunk)
         self._times: list[int] = []  # log times in the chunk
         self._schemas: list[Schema] = []
         self._channels: dict[str, Channel] = {}
@@ -58,7 +59,7 @@ class McapFile:
         try:
             self.write()
         except OSError:
-            path.unlink()  # no room even for a header
+            path.unlink()  # the disk has no space even for a header
             raise
 
     def __enter__(self) -> Self:
@@ -69,12 +70,12 @@ class McapFile:
 
     @property
     def size(self) -> int:
-        """Bytes of data written."""
+        """Number of bytes of data written so far."""
         return self._end
 
     @property
     def _next(self) -> int:
-        """The place of the next record outside of chunks."""
+        """Return the offset of the next record outside of chunks."""
         return self._end + len(self._pending)
 
     def metadata(self, name: str, values: Mapping[str, str]) -> None:
@@ -91,7 +92,7 @@ class McapFile:
         return schema.id
 
     def channel(self, topic: str, schema: int) -> int:
-        """The id of a topic's channel of JSON messages; the channel is added when it is new."""
+        """Return the id of a topic's channel of JSON messages; a new channel is added."""
         known = self._channels.get(topic)
         if known is None:
             known = Channel(
@@ -116,9 +117,9 @@ class McapFile:
         self._pending += record
 
     def write(self) -> None:
-        """Write everything that was added.
+        """Write all records that were added.
 
-        Raises OSError; the file is then closed and holds everything up to the write before.
+        Raises OSError; the file is then closed and contains everything up to the previous write.
         """
         data = bytes(self._pending)
         self._pending.clear()
@@ -129,7 +130,7 @@ class McapFile:
         self._put(data + chunk, indexed=False)
 
     def sync(self) -> None:
-        """Wait until what was written is on the disk. Raises OSError, and then the file is closed."""
+        """Wait until all written data are on the disk. Raises OSError; the file is then closed."""
         try:
             os.fdatasync(self._file)
         except OSError:
@@ -137,7 +138,7 @@ class McapFile:
             raise
 
     def close(self) -> None:
-        """Write the rest and the index, and wait for the disk; idempotent. Raises OSError as `write` does."""
+        """Write the remaining records and the index, and wait for the disk; idempotent. Raises OSError."""
         if self._file < 0:
             return
         self.write()
@@ -146,9 +147,10 @@ class McapFile:
         self._release()
 
     def altered(self) -> str:
-        """What somebody else has done to the file: "", "moved", "deleted", "replaced" or "changed". Raises OSError.
+        """Return what another program has done to the file: "", "moved", "deleted", "replaced" or "changed". Raises
+        OSError.
 
-        Moved: all that was written is there, under another name.
+        Moved means that all written data are there under another name.
         """
         ours = os.fstat(self._file)
         if ours.st_size != self._end + len(self._closing):
@@ -164,7 +166,7 @@ class McapFile:
         return "deleted" if there is None else "replaced"
 
     def leave(self) -> None:
-        """Close the file as somebody else has left it, and write nothing."""
+        """Close the file as another program has left it, without writing."""
         self._release()
 
     def _put(self, data: bytes, indexed: bool) -> None:
@@ -175,7 +177,7 @@ class McapFile:
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)
-                write_at(self._file, self._closing, before)  # there was room for it
+                write_at(self._file, self._closing, before)  # the disk had space for it
             self._release()
             raise
         self._closing = behind
@@ -185,7 +187,7 @@ class McapFile:
         self._file = -1
 
     def _packed(self, start: int) -> tuple[bytes, ChunkIndex | None]:
-        """The chunk and its message indexes, for the place `start`, and the index of the chunk."""
+        """Return the chunk with its message indexes, for the offset `start`, and the index of the chunk."""
         if not self._chunk:
             return b"", None
         raw, small = bytes(self._chunk), zstandard.compress(bytes(self._chunk))
@@ -222,7 +224,7 @@ class McapFile:
         return chunk + indexes, index
 
     def _summary(self, indexed: bool) -> bytes:
-        """The end of the file after the data; indexed: with the index of all chunks and attachments."""
+        """Return the end of the file after the data; indexed: with the index of all chunks and attachments."""
         statistics = Statistics(
             attachment_count=self._attachments,
             channel_count=len(self._channels),
@@ -242,7 +244,7 @@ class McapFile:
 
 
 def closing(end: int, summary: bytes) -> bytes:
-    """The bytes that follow data that end at `end`: DataEnd, summary, footer."""
+    """Return the bytes that follow data ending at `end`: DataEnd, summary, footer."""
     finish = packed(DataEnd(data_section_crc=0))
     # the checksum covers the footer up to itself
     footer = packed(Footer(summary_start=end + len(finish), summary_offset_start=0, summary_crc=0))[:-4]
@@ -251,7 +253,7 @@ def closing(end: int, summary: bytes) -> bytes:
 
 
 def packed(record: McapRecord) -> bytes:
-    """A record as bytes."""
+    """Return a record as bytes."""
     builder = RecordBuilder()
     record.write(builder)
     return bytes(builder.end())  # type: ignore[no-untyped-call]

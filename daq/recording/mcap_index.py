@@ -1,4 +1,4 @@
-"""Writes the missing index of a recording whose recorder was killed, so that readers find everything in it."""
+"""Adds the missing index to a recording whose recorder was killed, so that readers find everything in it."""
 
 import os
 import struct
@@ -12,10 +12,10 @@ from drivers.files.mcap_records import DATA_END, FOOTER, HEAD, MAGIC, settled
 
 
 def index_again(path: Path) -> int:
-    """Add the index to a file whose writer was killed; returns the number of records in the index.
+    """Add the index to a file whose writer was killed; returns the number of indexed records.
 
-    Returns 0 where the file has an index, or no complete end. Raises OSError, and ValueError where it is damaged. The
-    file must not be written by anybody else.
+    Returns 0 if the file has an index already, or has no complete end. Raises OSError, and ValueError if it is damaged.
+    No other process may write the file.
     """
     file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:

@@ -1,8 +1,8 @@
 """The recorder process: writes the core's transcript into MCAP files in a folder of limited size.
 
-No process waits for it. While the disk is slow, blocks wait in memory; what does not fit is lost and counted. When the
-disk is full or not writable, the recorder reports it and tries again. A block is written as soon as it comes, and
-synced within SYNC_EVERY, so a loss of power loses no more than that.
+No other process waits for it. While the disk is slow, blocks wait in memory; blocks that do not fit are lost and
+counted. If the disk is full or not writable, the recorder reports it and tries again. A block is written as soon as it
+arrives, and synced within SYNC_EVERY, so a loss of power loses no more than that time.
 """
 
 import json
@@ -33,9 +33,9 @@ from daq.stream.update import Map
 STATUS_EVERY: Final = 0.5  # s
 ROOM_EVERY: Final = 5.0  # s between two checks of the folder's limits
 AGAIN: Final = 2.0  # s between two attempts to begin a file
-REST: Final = 0.3  # s that a stop waits for the core's last block
-SYNC_EVERY: Final = 1.0  # s between two waits for the disk
-NICE: Final = 5  # a file may wait, the core may not
+REST: Final = 0.3  # s for which a stop waits for the core's last block
+SYNC_EVERY: Final = 1.0  # s between two syncs
+NICE: Final = 5  # niceness: a file may wait, the core may not
 CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
 
 
@@ -66,17 +66,17 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
 
 
 class NextBlock:
-    """The number of the next block, in a file, so that the recorder after a killed one counts the missing blocks.
+    """Stores the number of the next block in a file, so that the recorder after a killed one counts the missing blocks.
 
-    It is stored after a block is written or counted as lost, so a block during which the recorder was killed is
-    counted.
+    The number is stored after a block is written or counted as lost, so a block during which the recorder was killed is
+    counted too.
     """
 
     LAYOUT: Final = struct.Struct("<QQ")  # boot, number
 
     def __init__(self, path: Path) -> None:
         self._file = SealedFile(path)
-        self._boot = self._number = 0  # of the block that is expected next; 0: none was written yet
+        self._boot = self._number = 0  # of the next expected block; 0: none was written yet
         try:
             self._boot, self._number = self.LAYOUT.unpack(self._file.read() or bytes(self.LAYOUT.size))
         except (DamagedError, struct.error) as error:
@@ -87,7 +87,7 @@ class NextBlock:
         return max(0, number - self._number) if boot == self._boot else 0
 
     def passed(self, boot: int, number: int) -> None:
-        """Note that this block is written, or counted as lost."""
+        """Note that this block was written or counted as lost."""
         self._boot, self._number = boot, number + 1
         self._file.write(self.LAYOUT.pack(boot, number + 1))
 
@@ -107,19 +107,19 @@ class Recorder:
         self._start = time.time_ns()
         self._file: McapFile | None = None
         self._began = 0.0  # monotonic s at which the file began
-        self._next_attempt = 0.0  # monotonic s before which no new file is tried
+        self._next_attempt = 0.0  # monotonic s before which no new file is begun
         self._room = 0.0  # monotonic s of the next check of the folder
         self._clock = 0.0  # monotonic s of the next record of the clocks
         self._sync = 0.0  # monotonic s of the next sync
         self._channels: JsonChannels | None = None  # of the file
         self._cause = ""
-        self._looked = False  # whether the last recording of the recorder before was checked
+        self._looked = False  # whether the last recording of the previous recorder was checked
         self._bytes = self._blocks = self._lost = 0
-        self._held = 0  # blocks in the file
-        self._written = 0.0  # Unix s of the last block that is in a file
+        self._held = 0  # number of blocks in the file
+        self._written = 0.0  # Unix s of the last block in a file
 
     def take(self, block: TurnBlock) -> None:
-        """Write a block; a block that cannot be written is lost and counted."""
+        """Write a block; a block that cannot be written is counted as lost."""
         self._lost += self._expected.missing(block.boot, block.number)
         try:
             self._check_file()
@@ -135,7 +135,7 @@ class Recorder:
         self._expected.passed(block.boot, block.number)
 
     def status(self) -> Map:
-        """The recorder's state, for metrics and page."""
+        """Return the recorder's state for metrics and page."""
         return {
             "timestamp": time.time(),
             "start": self._start,
@@ -160,11 +160,11 @@ class Recorder:
     def _fail(self, cause: str) -> None:
         if cause != self._cause:
             log.warning("not recording: %s", cause)
-        self._file, self._cause = None, cause  # a file that failed has closed itself
+        self._file, self._cause = None, cause  # a file closes itself after an error
         self._next_attempt = time.monotonic() + AGAIN
 
     def _check_file(self) -> None:
-        """End a file that is not any more what was written; what it held is lost, unless it was only moved."""
+        """End a file that another program has altered; its blocks are lost, unless the file was only moved."""
         file = self._file
         altered = "" if file is None else file.altered()
         if file is None or not altered:
@@ -183,7 +183,7 @@ class Recorder:
         file.leave()
 
     def _keep_in_limits(self) -> None:
-        """Close a file that is large or long enough; check the folder every ROOM_EVERY."""
+        """Close a file that has reached its largest size or duration; check the folder every ROOM_EVERY."""
         now = time.monotonic()
         if self._file is not None and (
             self._file.size >= self._settings.file_size or now - self._began >= self._settings.file_duration
@@ -214,7 +214,7 @@ class Recorder:
         log.info("recording into %s", file.path)
 
     def _finish_last(self) -> None:
-        """Add the index to a file that a killed recorder left; checked once."""
+        """Add the index to the file of a killed recorder; done once."""
         last = [] if self._looked else recordings(self._folder.folder, self._config.robot.name)[-1:]
         self._looked = True
         for file in last:
@@ -248,7 +248,7 @@ class Recorder:
 
 
 def _recorded_configuration(config: Config) -> str:
-    """The configuration as JSON, without what concerns this machine only: keys, notifications, gateways."""
+    """Return the configuration as JSON without sections about this machine: keys, notifications, gateways."""
     without: dict[str, bool | set[str]] = {"folder": True, "notify": True, "gateways": True, "publish": {"curve"}}
     if not config.robot_model:
         without["robot_model"] = True

@@ -1,4 +1,4 @@
-"""Reads our own recordings: messages, blocks of readings, the configuration, and which files belong together."""
+"""Reads our own recordings: messages, blocks of readings, the configuration, and the files that belong together."""
 
 import json
 from collections.abc import Generator, Iterator, Sequence
@@ -17,15 +17,15 @@ from daq.stream.transcript import BLOCKS, TurnBlock
 from drivers.files.mcap_records import groups, records
 
 SUFFIX: Final = ".mcap"
-UNKNOWN: Final = 1 << 31  # channels
+UNKNOWN: Final = 1 << 31  # number of channels
 
 
 class RecordingError(Exception):
-    """The recording cannot be read, or lacks what the table names; the text is shown to the user as it is."""
+    """The recording cannot be read, or lacks a column of the table; the user sees the text unchanged."""
 
 
 class Said(NamedTuple):
-    """One message of the stream as it was recorded: NaN is left out."""
+    """One recorded message of the stream, without NaN values."""
 
     topic: str
     time: int  # Unix ns at which its block was closed
@@ -33,7 +33,7 @@ class Said(NamedTuple):
 
 
 def said(file: Path) -> Iterator[Said]:
-    """Every update, event, meta and clock message in order. Raises RecordingError."""
+    """Yield every update, event, meta and clock message in order. Raises RecordingError."""
     topics: dict[int, str] = {}
     for record in _records(file):
         if isinstance(record, Channel):
@@ -47,7 +47,7 @@ def said(file: Path) -> Iterator[Said]:
 
 
 def blocks(file: Path) -> Iterator[TurnBlock]:
-    """Every block of readings in order; messages are skipped unread, damaged or not. Raises RecordingError."""
+    """Yield every block of readings in order; messages are skipped without parsing. Raises RecordingError."""
     channels = 0
     for record in _records(file, messages=False):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:
@@ -60,7 +60,7 @@ def blocks(file: Path) -> Iterator[TurnBlock]:
 
 
 def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
-    """Every message and every block of readings in one pass, in the order of the file; returns what `break_of` does.
+    """Yield every message and every block of readings in the order of the file; returns the same as `break_of`.
 
     Raises RecordingError.
     """
@@ -85,7 +85,7 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
 
 
 def _channels(file: Path) -> int:
-    """How many channels its configuration has; where that cannot be used nothing is played, and any count will do."""
+    """Return the number of channels in the configuration; any number if it is unusable, since nothing is played."""
     try:
         return len(routes(configuration(file)))
     except RecordingError:
@@ -93,7 +93,7 @@ def _channels(file: Path) -> int:
 
 
 def _block(data: bytes, channels: int) -> TurnBlock:
-    """A block whose readings are of the configuration's channels, as kernels take them. Raises ValueError."""
+    """Unpack a block and check that all channels are in the configuration, as kernels require. Raises ValueError."""
     block = transcript.unpack(data)
     found = block.readings["channel"]
     if len(found) and not 0 <= found.min() <= found.max() < channels:
@@ -102,9 +102,9 @@ def _block(data: bytes, channels: int) -> TurnBlock:
 
 
 def _with_updates(group: Sequence[McapRecord]) -> Iterator[tuple[McapRecord, Any]]:
-    """The records of a chunk, each message with its content. Raises ValueError and RecursionError.
+    """Return the records of a chunk, each message with its content. Raises ValueError and RecursionError.
 
-    All texts are parsed at once, which takes a quarter as long as one by one; where one is none, those before it count.
+    All texts are parsed at once, in a quarter of the time; if one of them is invalid, those before it are still used.
     """
     texts = [one.data for one in group if isinstance(one, Message)]
     try:
@@ -117,7 +117,7 @@ def _with_updates(group: Sequence[McapRecord]) -> Iterator[tuple[McapRecord, Any
 
 
 def break_of(file: Path) -> str:
-    """Where a recording breaks off and why, in words; empty where it is complete. Raises RecordingError.
+    """Return where a recording breaks off and why, in words; empty if it is complete. Raises RecordingError.
 
     `contents`, `blocks` and `said` yield everything before that place.
     """
@@ -131,7 +131,7 @@ def break_of(file: Path) -> str:
 
 
 def configuration(file: Path) -> Config:
-    """The configuration that the service had, without drivers and addresses. Raises RecordingError."""
+    """Return the recorded configuration of the service, without drivers and addresses. Raises RecordingError."""
     recorded = _recorded_configuration(file)
     try:
         whole = json.loads(recorded["json"])
@@ -145,12 +145,12 @@ def configuration(file: Path) -> Config:
 
 
 def digest(file: Path) -> str:
-    """The digest of the configuration that the service had. Raises RecordingError."""
+    """Return the digest of the recorded configuration. Raises RecordingError."""
     return _recorded_configuration(file).get("digest", "")
 
 
 def before(file: Path) -> list[Path]:
-    """Earlier files in its folder from the same start of the core as this file's beginning, the oldest first.
+    """Return earlier files in the folder that come from the same start of the core as this file, the oldest first.
 
     Raises RecordingError.
     """
@@ -175,7 +175,7 @@ def _recorded_configuration(file: Path) -> dict[str, str]:
 
 
 def _records(file: Path, messages: bool = True) -> Iterator[McapRecord]:
-    """Every record before the first incomplete one; of a file that is being written, those that it had when opened."""
+    """Yield every record before the first incomplete one; of a growing file, the records at its opening."""
     begun = False
     try:
         for record in records(file, messages):

@@ -1,10 +1,11 @@
-"""Reads joint states of a ROS 2 bag (.mcap, .db3, or its folder) as columns: JOINT.position, .velocity, .effort.
+"""Reads the joint states of a ROS 2 bag (.mcap, .db3, or its folder) as columns: JOINT.position, .velocity, .effort.
 
 sensor_msgs/msg/JointState is decoded from CDR here: encapsulation (4 bytes, the second gives the byte order), then
 stamp (s, ns), frame_id, names, positions, velocities, efforts; a sequence is its length and its elements, each aligned
 to its size from the end of the encapsulation. The messages of ros2_control (control_msgs) are decoded by the definition
-in the bag, since their fields change from release to release; they are used where a bag has no joint state with
-efforts. A joint that several topics speak of is taken from one: not a command's, with efforts, the most messages.
+in the bag, since their fields change from release to release; they are used if a bag has no joint state with efforts. A
+joint that occurs in several topics is read from one of them: not from a command, preferably with efforts, and with the
+most messages.
 """
 
 import math
@@ -24,16 +25,17 @@ from drivers.files.mcap_records import records
 from estimators.quantities import Floats
 
 JOINT_STATE: Final = "sensor_msgs/JointState"
-DYNAMIC: Final = "control_msgs/DynamicJointState"  # from the joint state broadcaster: whatever a drive measures
+DYNAMIC: Final = "control_msgs/DynamicJointState"  # from the joint state broadcaster: all that a drive measures
 CONTROLLER: Final = "control_msgs/JointTrajectoryControllerState"  # feedback of a trajectory controller
-KINDS: Final = (JOINT_STATE, DYNAMIC, CONTROLLER)  # the first that has efforts is used, else the first
+KINDS: Final = (JOINT_STATE, DYNAMIC, CONTROLLER)  # the first kind with efforts is used, else the first kind
 FIELDS: Final = ("position", "velocity", "effort")
 
-Rows = dict[str, list[tuple[float, ...]]]  # joint → time, s, and its fields
+Rows = dict[str, list[tuple[float, ...]]]  # joint → rows of time (s) and its fields
 Topics = dict[str, Rows]
-COMMANDS: Final = ("command", "cmd", "desired", "target", "goal", "reference", "setpoint", "plan")  # in names of topics
+# words in names of topics that carry commands
+COMMANDS: Final = ("command", "cmd", "desired", "target", "goal", "reference", "setpoint", "plan")
 JointState = tuple[float, list[str], list[tuple[float, ...]]]  # stamp, s, names, and each field of all
-_MOST: Final = 10_000  # joints of one message; a larger number means that it is damaged
+_MOST: Final = 10_000  # largest number of joints in a message; a larger number means that the message is damaged
 
 
 def is_bag(path: Path) -> bool:
@@ -46,12 +48,12 @@ def is_bag(path: Path) -> bool:
 
 
 def is_ours(file: Path) -> bool:
-    """Whether a file is one of our own recordings: an .mcap that is not a bag, and that holds its configuration."""
+    """Whether a file is one of our own recordings: an .mcap file that is not a bag and contains its configuration."""
     return file.suffix.lower() == SUFFIX and (_begins_as_ours(file) or not is_bag(file))
 
 
 def _begins_as_ours(file: Path) -> bool:
-    """Whether our configuration comes before any message, so that the rest need not be searched for joint states."""
+    """Whether our configuration comes before any message; then the rest need not be searched for joint states."""
     try:
         for record in records(file):
             if isinstance(record, Metadata) and record.name == "configuration":
@@ -64,7 +66,7 @@ def _begins_as_ours(file: Path) -> bool:
 
 
 def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
-    """Joint → its times (rows,) in s since the first message, and its columns (rows,). Raises RecordingError."""
+    """Return joint → times (rows,) in s since the first message, and columns (rows,). Raises RecordingError."""
     kinds: dict[str, Topics] = {kind: {} for kind in KINDS}
     for file in _files(path):
         for kind, topic, time, names, fields in _joint_states(file):
@@ -87,7 +89,7 @@ def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
 
 
 def topics_of(path: Path) -> dict[str, str]:
-    """Topic → type (or encoding, where the type has no name), whatever the topics carry. Raises RecordingError."""
+    """Return topic → type (or encoding, if the type has no name) for all topics. Raises RecordingError."""
     found: dict[str, str] = {}
     for file in _files(path):
         try:
@@ -108,7 +110,7 @@ def topics_of(path: Path) -> dict[str, str]:
 
 
 def _chosen(topics: Topics) -> Rows:
-    """Every joint from the topic that speaks best of it."""
+    """Choose for every joint the best topic that contains it."""
 
     def order(topic: str) -> tuple[bool, bool, int]:
         rows = topics[topic]
@@ -133,7 +135,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _joint_states(file: Path, first: bool = False) -> list[tuple[str, str, *JointState]]:
-    """Every joint state: kind, topic, time in s, names, the three fields; first: only the first one."""
+    """Yield every joint state: kind, topic, time in s, names, the three fields; first: only the first one."""
     found: list[tuple[str, str, *JointState]] = []
     try:
         for one in _in_database(file) if is_database(file) else _messages(file):
@@ -152,7 +154,7 @@ def _messages(file: Path) -> Iterator[tuple[str, str, *JointState]]:
     channels: dict[int, tuple[str, str, Callable[[bytes], JointState]]] = {}
     for record in records(file):
         if isinstance(record, Schema) and (kind := record.name.replace("/msg/", "/")) in KINDS:
-            with suppress(ValueError):  # a definition that cannot be read: other topics may do
+            with suppress(ValueError):  # a definition that cannot be parsed: other topics may be usable
                 schemas[record.id] = kind, decode if kind == JOINT_STATE else _decoder(kind, record.data.decode())
         elif isinstance(record, Channel) and record.schema_id in schemas:
             if record.message_encoding != "cdr":
@@ -177,7 +179,7 @@ def _in_database(file: Path) -> Iterator[tuple[str, str, *JointState]]:
 
 
 def _decoder(kind: str, text: str) -> Callable[[bytes], JointState]:
-    """The decoder of a message of control_msgs with this definition. Raises ValueError."""
+    """Make the decoder for a message of control_msgs with this definition. Raises ValueError."""
     definition = Definition(text)
     fields = _dynamic if kind == DYNAMIC else _controller
 
@@ -193,13 +195,13 @@ def _decoder(kind: str, text: str) -> Callable[[bytes], JointState]:
 
 
 def _dynamic(message: dict[str, Any]) -> list[tuple[float, ...]]:
-    """The fields of a DynamicJointState, in which each joint has its own named interfaces."""
+    """Return the fields of a DynamicJointState, in which each joint has its own named interfaces."""
     own = [dict(zip(one["interface_names"], one["values"], strict=False)) for one in message["interface_values"]]
     return [tuple(one.get(field, math.nan) for one in own) for field in FIELDS]
 
 
 def _controller(message: dict[str, Any]) -> list[tuple[float, ...]]:
-    """The fields of a controller's state: `feedback`, or `actual` in releases before Iron."""
+    """Return the fields of a controller's state: `feedback`, or `actual` in releases before Iron."""
     point = message["feedback"] if "feedback" in message else message["actual"]
     return [point["positions"], point["velocities"], point["effort"]]
 

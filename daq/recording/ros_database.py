@@ -1,4 +1,4 @@
-"""Messages of a ROS 2 bag in SQLite (.db3, or .db3.zstd as rosbag2 compresses whole files)."""
+"""Reads the messages of a ROS 2 bag in SQLite (.db3, or .db3.zstd if rosbag2 compresses whole files)."""
 
 import sqlite3
 import tempfile
@@ -13,7 +13,7 @@ SUFFIXES: Final = (".db3", ".db3.zstd")
 
 
 class Stored(NamedTuple):
-    """One message: the type without /msg/, its topic, when it was received (ns), its CDR, its definition or nothing."""
+    """One message: type without /msg/, topic, time of reception (ns), CDR, and definition or nothing."""
 
     kind: str
     topic: str
@@ -23,12 +23,12 @@ class Stored(NamedTuple):
 
 
 def is_database(file: Path) -> bool:
-    """Whether the name of a file is that of a bag in SQLite."""
+    """Whether the name of a file belongs to a bag in SQLite."""
     return file.name.lower().endswith(SUFFIXES)
 
 
 def stored(file: Path, kinds: tuple[str, ...]) -> Iterator[Stored]:
-    """Every message of these types in order of time. Raises OSError, ValueError."""
+    """Yield every message of these types in order of time. Raises OSError, ValueError."""
     with _opened(file) as database:
         yield from _selected(database, kinds)
 
@@ -41,7 +41,7 @@ def stored_topics(file: Path) -> dict[str, str]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[sqlite3.Connection]:
-    """The database, unpacked where it is packed. Raises OSError, ValueError."""
+    """Open the database, decompressed if necessary. Raises OSError, ValueError."""
     if file.suffix.lower() == ".zstd":
         with tempfile.TemporaryDirectory() as folder:
             plain = Path(folder) / file.stem
@@ -53,7 +53,7 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
             with _opened(plain) as database:
                 yield database
         return
-    with file.open("rb") as opened:  # SQLite would make a file that is missing
+    with file.open("rb") as opened:  # SQLite would create a missing file
         if not opened.read(16).startswith(b"SQLite format 3"):
             raise ValueError("no database of SQLite")
     try:
@@ -87,7 +87,7 @@ def _selected(database: sqlite3.Connection, kinds: tuple[str, ...]) -> Iterator[
 
 
 def _definitions(database: sqlite3.Connection) -> Mapping[str, str]:
-    """The definitions of types, which bags have since Iron."""
+    """Return the definitions of types, which bags contain since the release Iron."""
     try:
         rows = database.execute("SELECT topic_type, encoded_message_definition FROM message_definitions").fetchall()
     except sqlite3.Error:

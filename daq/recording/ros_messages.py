@@ -1,4 +1,4 @@
-"""Decodes messages of ROS 2 by the definitions in a bag: text of a definition → types, CDR → values by field.
+"""Decodes messages of ROS 2 with the definitions in a bag: text of a definition → types, CDR → values by field.
 
 The text is the .msg file, followed by each type that it uses after a line of `=` and a line `MSG: PACKAGE/NAME`. In CDR
 a number is aligned to its size, counted from the end of the encapsulation (4 bytes, the second gives the byte order); a
@@ -14,8 +14,8 @@ _NUMBERS: Final = {
     "uint32": "I", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d",
 }  # fmt: skip
 _FIELD: Final = re.compile(r"([\w/]+)(?:<=\d+)?(\[(?:<=)?\d*\])?\s+(\w+)(\s*=)?")
-_MOST: Final = 100_000  # elements of a sequence; a larger number means that the message is damaged
-_DEEPEST: Final = 16  # depth of nested types
+_MOST: Final = 100_000  # largest number of elements in a sequence; a larger number means that the message is damaged
+_DEEPEST: Final = 16  # largest depth of nested types
 _PLAIN: Final = (0, 1)  # encapsulations: CDR, big-endian and little-endian
 
 
@@ -28,10 +28,10 @@ class _Field(NamedTuple):
 
 
 class Definition:
-    """The type of a message, and the types that it uses."""
+    """The type of a message, together with the types that it uses."""
 
     def __init__(self, text: str) -> None:
-        """Raises ValueError where a type is used that the text does not have."""
+        """Raises ValueError if the text lacks a type that is used."""
         parts = re.split(r"^=+\s*$", text, flags=re.MULTILINE)
         self._types: dict[str, list[_Field]] = {"": _fields(parts[0])}
         for part in parts[1:]:
@@ -43,7 +43,7 @@ class Definition:
                     raise ValueError(f"a definition without its type {one.kind}")
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        """Decode a message to field → value (nested types: a map). Raises ValueError or struct.error if damaged."""
+        """Decode a message to field → value (nested types: a map). Raises ValueError or struct.error."""
         if len(data) < 4 or data[0] or data[1] not in _PLAIN:
             raise ValueError("a message that is not in plain CDR")
         return self._decode("", _Cursor(data[4:], "<" if data[1] else ">"), 0)
@@ -68,7 +68,7 @@ class Definition:
 
 
 class _Cursor:
-    """A place in a message's body."""
+    """A reading position in the body of a message."""
 
     def __init__(self, body: bytes, end: str) -> None:
         self._body, self._end, self._at = body, end, 0
@@ -94,7 +94,7 @@ class _Cursor:
 
 
 def _fields(text: str) -> list[_Field]:
-    """The fields of one type; constants take no place in a message and are left out."""
+    """Return the fields of one type, without constants, which take no space in a message."""
     found = []
     for line in text.splitlines():
         match = _FIELD.match(line.partition("#")[0].strip())
@@ -108,5 +108,5 @@ def _fields(text: str) -> list[_Field]:
 
 
 def _short(name: str) -> str:
-    """The short name of a type: Header of std_msgs/msg/Header. No two types of one message share it."""
+    """Return the short name of a type: Header for std_msgs/msg/Header. No two types of one message share it."""
     return name.strip().rpartition("/")[2]

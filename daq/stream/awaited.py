@@ -1,8 +1,9 @@
-"""When the reading comes that the core waits for: one number in a file that core and drivers map into memory.
+"""The arrival time for which the core waits: one number in a file that core and drivers map into memory.
 
-A driver reads a thousand times a second, and the core needs what it reads a hundred times: to wake ZeroMQ's threads on
-both sides costs more than everything else that a batch costs. Until this instant a driver keeps what it has read. It
-costs one load, and a number of the past, which a core leaves that was killed, keeps nothing back.
+A driver reads a thousand times a second, but the core needs the readings only a hundred times a second, and waking
+ZeroMQ's threads on both sides costs more than everything else about a batch. A driver therefore keeps its readings
+until this instant. Reading the number costs one load. A core that is killed leaves a number of the past, which delays
+no readings.
 """
 
 import mmap
@@ -10,24 +11,24 @@ import os
 from pathlib import Path
 from typing import Final
 
-FILE: Final = "readings.awaited"  # in the folder of the service's sockets
+FILE: Final = "readings.awaited"  # name of the file in the folder of the service's sockets
 BYTES: Final = 8
 
 
 class Awaited:
-    """The arrival (monotonic ns) of the earliest reading that is worth a turn of the core; 0: every one is."""
+    """The arrival (monotonic ns) of the earliest reading for which the core wants to wake up; 0: every reading."""
 
     def __init__(self, path: Path) -> None:
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.ftruncate(opened, BYTES)  # whoever comes first makes it
+            os.ftruncate(opened, BYTES)  # the first process that opens the file creates it
             self._number = memoryview(mmap.mmap(opened, BYTES)).cast("q")
         finally:
             os.close(opened)
 
     @property
     def instant(self) -> int:
-        """When it arrives, ns."""
+        """The arrival time, monotonic ns."""
         return self._number[0]
 
     @instant.setter

@@ -1,8 +1,8 @@
 """Carries batches of readings from driver processes to the core over one PUSH/PULL pair, and counts every loss.
 
 A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings are sent as the raw bytes of
-their NumPy array, those together that the core needs together. A driver's own counters follow now and then as a msgpack
-map on the same socket, so both stay in order.
+their NumPy array; readings that the core needs together are sent together. From time to time a driver sends its own
+counters as a msgpack map on the same socket, so both stay in order.
 """
 
 import logging
@@ -26,24 +26,24 @@ from drivers.reading import READING
 
 # magic, kind, length of the name, boot (drawn at every start of the driver), readings made before this batch
 HEADER: Final = struct.Struct("<4sHHQQ")
-TIME: Final = struct.Struct("<q")  # of a reading
+TIME: Final = struct.Struct("<q")  # the time of a reading
 MAGIC: Final = b"JWR2"
 ROW: Final = READING.itemsize
 READINGS, COUNTERS = 0, 1
-QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kframe/s even when each comes alone
-#: ns, argued: Time that a driver keeps readings at most: as long as the core lets those of a joint wait.
+QUEUE: Final = 20_000  # messages that may wait for a busy core: over 1 s at 8 kframe/s, one frame a message
+#: ns, argued: Longest time for which a driver keeps readings: as long as the core lets readings of a joint wait.
 LONGEST: Final = 20_000_000
-#: s, argued: Time of a read, at least, while readings are kept: a usual wire has its next frames by then.
+#: s, argued: Least duration of a read while readings are kept: on most wires the next frames have arrived by then.
 SHORTEST: Final = 0.001
 
 log = logging.getLogger("jointwatch")
 
 
 class Sender:
-    """A driver's end. It never waits: what the core cannot take is lost, and the sequence shows how much."""
+    """The driver's end of the channel. It never waits: readings that the core cannot take are lost and counted."""
 
     def __init__(self, endpoint: str, driver: str, awaited: Awaited | None = None) -> None:
-        """awaited: until when readings may be kept; left out: they are not kept."""
+        """awaited: the time until which readings may be kept; None: readings are sent at once."""
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
         self._socket.setsockopt(zmq.SNDHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 100)
@@ -53,12 +53,12 @@ class Sender:
         self._made = 0
         self._awaited = awaited
         self._kept = bytearray()
-        self._until = 0  # monotonic ns up to which these are kept
+        self._until = 0  # monotonic ns until which these readings are kept
 
     def send(self, readings: NDArray[np.void]) -> None:
-        """Hand over one batch, contiguous; where the core waits for none of it yet, it goes with a later one.
+        """Send one contiguous batch; if the core does not need it yet, it is sent together with a later one.
 
-        An empty batch says that nothing more has come in the time that a read lasted.
+        An empty batch means that no frame arrived during the last read.
         """
         if not len(readings):
             if self._kept and time.monotonic_ns() >= self._until:
@@ -74,25 +74,25 @@ class Sender:
         self.flush()
 
     def flush(self) -> None:
-        """Hand over what is kept."""
+        """Send the readings that are kept."""
         if self._kept:
             self._put(READINGS, self._kept)
             self._made += len(self._kept) // ROW
             self._kept = bytearray()
 
     def patience(self, longest: float) -> float:
-        """Seconds that the next read may last, at most `longest`: what is kept does not wait for it."""
+        """Return the longest duration of the next read (s), up to `longest`, so that kept readings are in time."""
         if not self._kept:
             return longest
         return min(longest, max(SHORTEST, (self._until - time.monotonic_ns()) / 1e9))
 
     def report(self, up: bool, counters: Mapping[str, int], cause: str = "") -> None:
-        """Hand over the driver's own totals, after what was read before them."""
+        """Send the driver's own totals after the readings that came before them."""
         self.flush()
         self._put(COUNTERS, msgpack.packb({"up": up, "cause": cause, "counters": dict(counters)}))
 
     def close(self) -> None:
-        """Give what is queued 100 ms to leave."""
+        """Close the socket; queued messages have 100 ms to be sent."""
         self.flush()
         self._socket.close()
 
@@ -106,25 +106,25 @@ class Sender:
 
 @dataclass(slots=True)
 class DriverLink:
-    """What the core knows of one driver."""
+    """The core's record of one driver."""
 
     boot: int = 0
-    next: int = 0  # sequence expected
-    number: int = 0  # of this boot among those of all drivers that the core has heard of
-    since: int = 0  # the drain that heard of it first
-    before: dict[int, tuple[int, int]] = field(default_factory=dict)  # by earlier boots: sequence expected, number
+    next: int = 0  # expected sequence number
+    number: int = 0  # number of this boot among the boots of all drivers from which the core has heard
+    since: int = 0  # number of the drain in which it was first heard
+    before: dict[int, tuple[int, int]] = field(default_factory=dict)  # earlier boot → expected sequence, number
     readings: int = 0
     lost: int = 0
     restarts: int = -1  # the first boot is a start, not a restart
     up: bool = False
     cause: str = ""
     seen: float = 0.0  # monotonic s of the last message
-    unknown: bool = False  # whether it is unknown what it had made before its first message
+    unknown: bool = False  # whether the count of its readings before its first message is unknown
     counters: dict[str, int] = field(default_factory=dict)
 
 
 class Ledger:
-    """How many readings of each driver the core has processed, in a file: a new core counts what the old one lost."""
+    """Stores the number of processed readings of each driver in a file, so that a new core counts losses."""
 
     def __init__(self, path: Path) -> None:
         self._file = SealedFile(path)
@@ -132,7 +132,7 @@ class Ledger:
         self._damaged = False
         try:
             found = self._file.read()
-            self._known = msgpack.unpackb(found) if found else {}  # the first core finds nothing
+            self._known = msgpack.unpackb(found) if found else {}  # empty for the first core
         except (ValueError, msgpack.UnpackException) as error:
             self._damaged = True
             log.warning(
@@ -142,12 +142,12 @@ class Ledger:
         self._kept = b""
 
     def opened(self, name: str) -> DriverLink:
-        """The counters of a driver, continued from where the core before was killed."""
+        """Return the counters of a driver, continued from the core before this one."""
         boot, expected = self._known.get(name, (0, 0))
         return DriverLink(boot=boot, next=expected, restarts=0 if boot else -1, unknown=self._damaged)
 
     def keep(self, links: Mapping[str, DriverLink], held: Mapping[str, int]) -> None:
-        """Write the new counters where they changed. held: readings of each driver that are not processed yet."""
+        """Write the counters that have changed. held: readings of each driver that are not processed yet."""
         packed = msgpack.packb({name: (link.boot, link.next - held.get(name, 0)) for name, link in links.items()})
         if packed != self._kept:
             self._kept = packed
@@ -159,20 +159,20 @@ class Ledger:
 
 
 class CoreReceiver:
-    """The core's end: takes the readings that are there and counts what is missing."""
+    """The core's end of the channel: receives readings and counts missing ones."""
 
     def __init__(self, endpoint: str, ledger: Path | None = None) -> None:
-        """ledger: the file of the counters that the next core continues from, see Ledger."""
+        """ledger: file with the counters from which the next core continues, see Ledger."""
         self._ledger = None if ledger is None else Ledger(ledger)
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.bind(endpoint)
-        self._timeout = -1  # ms, of the socket
+        self._timeout = -1  # ms, present timeout of the socket
         self._boots = self._drains = 0
-        self._overtaken = False  # whether a driver's new process was heard before the last words of the old one
+        self._overtaken = False  # whether a new process of a driver was heard before the last message of the old one
         self.links: dict[str, DriverLink] = {}
-        self._named: dict[bytes, DriverLink] = {}  # the same, by the name as it comes
+        self._named: dict[bytes, DriverLink] = {}  # the same, by the name as received
         self.malformed = 0
 
     def __enter__(self) -> Self:
@@ -184,10 +184,10 @@ class CoreReceiver:
             self._ledger.close()
 
     def drain(self, timeout: float, until: int = 0) -> NDArray[np.void]:
-        """Wait up to `timeout` s for a message, then take every other that is already there: one batch, in which what a
-        killed driver has sent stands before what the process in its place has sent.
+        """Wait up to `timeout` s for a message, then take all messages that are already there as one batch. In the
+        batch, readings of a killed driver come before readings of the process that replaced it.
 
-        until: ns; while all readings are older than this, keep waiting, until `timeout` after this instant at most.
+        until: ns; while all readings are older than this, keep waiting, at most until `timeout` after this instant.
         """
         wait, flags, newest, latest = int(timeout * 1000), 0, 0, until + int(timeout * 1e9)
         if wait != self._timeout:
@@ -197,7 +197,7 @@ class CoreReceiver:
         self._drains += 1
         self._overtaken = False
         try:
-            for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
+            for _ in range(QUEUE):  # bounded, so that a flood does not keep the core from its other work
                 taken = self._account(self._socket.recv(flags))
                 if taken:
                     bodies.append(taken)
@@ -211,14 +211,15 @@ class CoreReceiver:
         return np.frombuffer(b"".join(body for _, body in bodies), READING)
 
     def keep(self, held: Mapping[str, int]) -> None:
-        """Note that everything that was drained is processed, except `held` readings of each driver."""
+        """Note that all drained readings are processed, except `held` readings of each driver."""
         if self._ledger is not None:
             self._ledger.keep(self.links, held)
 
     def _account(self, message: bytes) -> tuple[int, bytes] | None:
-        """The readings of a message as bytes, after the number of their driver's boot; counts what is missing.
+        """Return the number of the driver's boot and the readings of a message as bytes; counts missing readings.
 
-        None where it has no readings, or where its driver was killed and readings of the next process were handed on.
+        Returns None if the message has no readings, or if it comes from a killed driver after readings of the next
+        process were already used.
         """
         if len(message) < HEADER.size:
             self.malformed += 1
@@ -249,10 +250,11 @@ class CoreReceiver:
         return number, message[HEADER.size : end]
 
     def _continue(self, link: DriverLink, boot: int, made: int, count: int) -> tuple[int, bool]:
-        """Count what is missing before a message; the number of its boot, and whether it comes too late to be used.
+        """Count missing readings before a message; returns the number of its boot, and whether it comes too late to be
+        used.
 
-        A driver that was killed and the process that took its place send over two connections, and the messages of
-        both come in turns until those of the old one are used up.
+        A killed driver and the process that replaced it use two connections, and the messages of both alternate until
+        those of the old one are used up.
         """
         if boot in link.before:
             expected, number = link.before[boot]
@@ -273,7 +275,7 @@ class CoreReceiver:
         return link.number, False
 
     def _new_link(self, name: bytes) -> DriverLink:
-        """The counters of a driver that sends for the first time."""
+        """Make the counters of a driver that sends for the first time."""
         text = name.decode(errors="replace")
         if text not in self.links:
             self.links[text] = self._ledger.opened(text) if self._ledger is not None else DriverLink()
@@ -281,7 +283,7 @@ class CoreReceiver:
         return self.links[text]
 
     def _take_report(self, link: DriverLink, body: bytes) -> None:
-        """Take over the driver's own totals."""
+        """Store the driver's own totals."""
         try:
             report = msgpack.unpackb(body)
             link.up, link.cause, link.counters = report["up"], report["cause"], report["counters"]

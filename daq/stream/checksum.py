@@ -1,8 +1,8 @@
-"""The checksum of every file that a later process continues from: a damaged file is refused, never half used.
+"""The checksum of every file from which a later process continues: a damaged file is refused, never partly used.
 
-Binary files (checkpoint, ledger of readings, next block of the recorder) begin with a head: what follows is as long as
-the head says, so bytes of an older, longer content after it do not count. JSON files end with a line of their own,
-`"checksum"`; a file that was written by hand has none.
+Binary files (checkpoint, ledger of readings, next block of the recorder) begin with a head that states the length of
+the content, so bytes of an older, longer content after it are ignored. JSON files end with a line `"checksum"`; a file
+that was written by hand has no such line.
 """
 
 import os
@@ -21,16 +21,16 @@ NO_SUM: Final = b"00000000"
 
 
 class DamagedError(ValueError):
-    """The content is not what was written; the text says why, and is shown to the user after the file's name."""
+    """The content of a file is damaged; the text is the reason, which the user sees after the file's name."""
 
 
 def seal(content: bytes) -> bytes:
-    """Put the head before a content."""
+    """Return the content with a head before it."""
     return HEAD.pack(MAGIC, len(content), _sum(content)) + content
 
 
 def unseal(data: bytes) -> bytes:
-    """The content after a head; bytes after it do not count. Raises DamagedError."""
+    """Return the content after a head, without bytes beyond its length. Raises DamagedError."""
     if len(data) < HEAD.size:
         raise DamagedError(f"it is damaged: {len(data)} bytes are too few for a checksum")
     magic, length, expected = HEAD.unpack_from(data)
@@ -45,13 +45,13 @@ def unseal(data: bytes) -> bytes:
 
 
 def seal_text(text: bytes) -> bytes:
-    """Add the last line to a JSON object in lines that are indented by one."""
+    """Add the line with the checksum to a JSON object whose lines are indented by one."""
     sealed = text.removesuffix(b"\n}") + b',\n "checksum": "' + NO_SUM + b'"\n}'
     return sealed.replace(NO_SUM + b'"\n}', b'%08x"\n}' % zlib.crc32(sealed))
 
 
 def unseal_text(data: bytes) -> bytes:
-    """A JSON object without its last line; as it is where it has none. Raises DamagedError."""
+    """Return a JSON object without the line with the checksum, if it has one. Raises DamagedError."""
     found = LAST_LINE.search(data)
     if found is None:
         return data
@@ -68,17 +68,17 @@ def _sum(content: bytes) -> int:
 
 
 class SealedFile:
-    """A small content in a file that stays open and is written in place, so that the next process continues from it.
+    """A file with a small content that stays open and is overwritten in place; the next process continues from it.
 
-    One system call writes it, so a process that is killed leaves the old content or the new one.
+    One system call writes the content, so a killed process leaves either the old content or the new one.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or make it. Raises OSError."""
+        """Open or create the file. Raises OSError."""
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
     def read(self) -> bytes:
-        """The content; empty where nothing was written yet. Raises DamagedError."""
+        """Return the content; empty if nothing has been written yet. Raises DamagedError."""
         data = os.pread(self._file, os.fstat(self._file).st_size, 0)
         return unseal(data) if data else b""
 

@@ -1,5 +1,5 @@
-"""The internal messages for the page: `samples/<joint>` has points of the curves, excitation, nearness of an alarm;
-`channels/<joint>` has raw channels, while somebody asks for them."""
+"""Internal messages for the page: `samples/<joint>` contains points of the curves, the excitation, and the distance to
+an alarm; `channels/<joint>` contains raw channels while somebody asks for them."""
 
 import msgpack
 import numpy as np
@@ -26,7 +26,7 @@ def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
 
 
 def points(update: Map) -> NDArray[np.float64]:
-    """The rows of a message: (points, 5), Unix time (s), then estimators.models.curves.POINT."""
+    """Return the rows of a message: (points, 5), Unix time (s), then estimators.models.curves.POINT."""
     return np.frombuffer(update["points"], "<f8").reshape(-1, 1 + len(POINT))
 
 
@@ -40,5 +40,5 @@ def pack_channels(
 
 
 def channel_rows(update: Map) -> NDArray[np.float64]:
-    """The rows of a message with raw channels: (rows, 1 + channels), Unix time (s), then the channels."""
+    """Return the rows of a message with raw channels: (rows, 1 + channels), Unix time (s), then the channels."""
     return np.frombuffer(update["rows"], "<f8").reshape(-1, 1 + len(update["channels"]))

@@ -1,6 +1,6 @@
-"""Packs messages that differ in numbers only: the form is packed once, then the numbers are filled in.
+"""Packs messages that differ only in numbers: the form is packed once, then the numbers are filled in.
 
-The bytes are those that msgpack gives for the same map; packing the map again would take three times as long.
+The result has the same bytes as the map packed by msgpack, which would take three times as long.
 """
 
 import struct
@@ -10,18 +10,18 @@ from typing import Any, Final
 import msgpack
 
 SIZES: Final = ((0x80, b"", "B"), (1 << 8, b"\xcc", "B"), (1 << 16, b"\xcd", "H"), (1 << 32, b"\xce", "I"))
-LARGE: Final = (1 << 64, b"\xcf", "Q")  # of a count: below which number, msgpack's mark, struct's code
+LARGE: Final = (1 << 64, b"\xcf", "Q")  # encoding of a count: upper limit, type byte of msgpack, code of `struct`
 FLOAT: Final = b"\xcb"
-# one for all messages of a process: a packer has a buffer of 256 kB, and a joint with three of its own held as much in
-# them as in all that it has learnt
+# One packer for all messages of a process: each has a buffer of 256 kB, and three of them for a joint would need as
+# much memory as all its other state
 PACKER: Final = msgpack.Packer()
 
 
 class Form:
-    """A packed map whose floats, and the counter `seq`, can be replaced; it may hold maps."""
+    """A packed map, possibly nested, in which the floats and the counter `seq` can be replaced."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
-        """body: one message of this form; everything that is neither a float nor `seq` stays as it is."""
+        """body: one message of this form; everything except floats and `seq` is fixed."""
         self.room, self._parts, self._format = 0, list[Any](), ">"
         self._last = b""
         self._map(body)
@@ -29,9 +29,9 @@ class Form:
         self._pack = struct.Struct(self._format).pack
 
     def fill(self, numbers: Sequence[float]) -> bytes:
-        """The message with these numbers in order; seq has to be below `room`.
+        """Return the message with these numbers in order; `seq` must be below `room`.
 
-        Raises ValueError if the numbers are more or fewer than the form has.
+        Raises ValueError if the form has more or fewer numbers.
         """
         self._parts[1::2] = numbers
         return self._pack(*self._parts)

@@ -1,6 +1,6 @@
-"""The stream's messages in JSON, which has neither NaN nor infinity, and the channels that Foxglove shows them in.
+"""The stream's messages in JSON, which has neither NaN nor infinity, and the channels in which Foxglove shows them.
 
-In addition to the stream's own topics there is `log`, with every event in the form that Foxglove's log panel shows.
+In addition to the stream's own topics there is `log`, which contains every event in the form of Foxglove's log panel.
 """
 
 import json
@@ -12,10 +12,10 @@ from daq.stream.schema.fields import Schema
 from daq.stream.update import Map
 
 LOG_TOPIC: Final = "log"
-EVENT: Final = "event/"  # topics of events begin with this
-LEVELS: Final = {"fault": 4, "alarm": 3, "drift": 3}  # of foxglove.Log: error, warning
+EVENT: Final = "event/"  # prefix of the topics of events
+LEVELS: Final = {"fault": 4, "alarm": 3, "drift": 3}  # levels of foxglove.Log: 4 is error, 3 is warning
 INFORMATION: Final = 2
-# https://docs.foxglove.dev/docs/sdk/schemas/log, which is known by its name
+# https://docs.foxglove.dev/docs/sdk/schemas/log; viewers recognise it by its name
 LOG: Final[Schema] = {
     "title": "foxglove.Log",
     "type": "object",
@@ -35,7 +35,7 @@ LOG: Final[Schema] = {
 
 
 def finite(value: Any) -> Any:
-    """Replace every number that is not finite, at any depth of maps and lists, by None (null in JSON)."""
+    """Replace every number that is not finite by None (null in JSON), at any depth of maps and lists."""
     if isinstance(value, dict):
         return {key: finite(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -44,7 +44,7 @@ def finite(value: Any) -> Any:
 
 
 def without_unknown(value: Any) -> Any:
-    """Leave out numbers that are not finite, at any depth: a viewer then draws nothing there."""
+    """Omit numbers that are not finite, at any depth, so that a viewer draws nothing there."""
     if isinstance(value, dict):
         return {key: without_unknown(item) for key, item in value.items() if not _unknown(item)}
     if isinstance(value, (list, tuple)):
@@ -53,17 +53,17 @@ def without_unknown(value: Any) -> Any:
 
 
 def packed(value: Map) -> bytes:
-    """JSON text; numbers that are not finite are left out."""
+    """Return JSON text without numbers that are not finite."""
     return json.dumps(without_unknown(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def family_of(topic: str) -> str:
-    """The family of a topic without its slash: `estimate` of `estimate/elbow`."""
+    """Return the family of a topic: `estimate` for `estimate/elbow`."""
     return topic if topic in TOPICS else topic.partition("/")[0]
 
 
 def described(family: str) -> tuple[str, bytes]:
-    """The name and the text of the schema of a family of topics, of `log` or of `clock`."""
+    """Return the name and the text of the schema for a family of topics, `log` or `clock`."""
     if family == LOG_TOPIC:
         return "foxglove.Log", packed(LOG)
     text = CLOCK if family == "clock" else schema(family if family in TOPICS else f"{family}/")
@@ -71,7 +71,7 @@ def described(family: str) -> tuple[str, bytes]:
 
 
 def log_message(event: Map) -> Map:
-    """An event in the form of foxglove.Log."""
+    """Convert an event to the form of foxglove.Log."""
     seconds, nanoseconds = divmod(round(event["timestamp"] * 1e9), 10**9)
     return {
         "timestamp": {"sec": seconds, "nsec": nanoseconds},

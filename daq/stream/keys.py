@@ -17,22 +17,22 @@ from jointwatch_client.keys import read_pair as read_pair
 from jointwatch_client.keys import read_public as read_public
 
 SERVER = "server"
-CLIENTS = "clients"  # folder of the public keys of those who may subscribe
+CLIENTS = "clients"  # folder with the public keys of clients that may subscribe
 
 
 class Curve(NamedTuple):
-    """The lock of the public stream: the server's secret key and the clients it lets in."""
+    """Access control of the public stream: the server's secret key, and the clients that may connect."""
 
-    secret: bytes  # the server's
+    secret: bytes  # secret key of the server
     clients: Path
 
     def allows(self, key: bytes) -> bool:
-        """Whether a client's key (32 bytes) is in the folder now: a key that is added later needs no restart."""
+        """Whether a client's key (32 bytes) is in the folder now; new keys need no restart."""
         return z85.encode(key) in set(public_keys(self.clients))
 
 
 def public_keys(folder: Path) -> Iterator[bytes]:
-    """Every public key in a folder; files that hold no key are skipped."""
+    """Return every public key in a folder; files without a key are skipped."""
     for file in sorted(folder.glob("*.key")):
         try:
             yield read_public(file)
@@ -41,7 +41,7 @@ def public_keys(folder: Path) -> Iterator[bytes]:
 
 
 def create(folder: Path, name: str) -> tuple[Path, Path]:
-    """Make a new pair in a folder: (public file, secret file). Raises KeyFileError when there is one already."""
+    """Create a pair of keys in a folder: (public file, secret file). Raises KeyFileError if the pair exists already."""
     if (folder / f"{name}.key_secret").exists():
         raise KeyFileError(f"{folder / name}.key_secret exists: remove it first if it is to be replaced")
     before = os.umask(0o077)

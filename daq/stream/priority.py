@@ -1,13 +1,13 @@
-"""Real-time priority for the threads that an update passes on its way, and for no others.
+"""Gives real-time priority to the threads through which an update passes, and to no others.
 
-On a busy machine a thread that is handed an update waits for the processor, up to the scheduler's slice (3 ms). A
-thread takes the priority for itself only; what it starts has none, so a refit runs as an ordinary process. ZeroMQ's own
-threads get the priority from their context, those of a driver's middleware by `share` once it is open. A controller
-with a higher real-time priority still runs first.
+On a busy machine a thread that gets an update waits for the processor, up to the scheduler's slice (3 ms). A thread
+takes the priority only for itself; threads and processes that it starts have no priority, so a refit runs as an
+ordinary process. ZeroMQ's own threads get the priority from their context, and threads of a driver's middleware get it
+by `share` after it is open. A controller with a higher real-time priority still runs first.
 
-Without a priority the same threads ask for a short slice, which needs no permission: from Linux 6.12 on a thread that
-wakes runs before those whose slices are longer, for a share of the processor that stays the same. The refit's process
-goes back to the usual slice.
+Without a priority the same threads ask for a short slice, which needs no permission. From Linux 6.12 on, a thread that
+wakes up runs before threads with longer slices; its share of the processor stays the same. The process of refits takes
+the usual slice again.
 """
 
 import ctypes
@@ -19,13 +19,13 @@ from typing import Final
 
 import zmq
 
-#: ns, argued: Slice of a thread on an update's way, the shortest that Linux gives; an update takes a few of them.
+#: ns, argued: Slice of a thread through which updates pass, the shortest in Linux; an update takes a few slices.
 SHORT: Final = 100_000
 SET_ATTRIBUTES: Final = {"x86_64": 314, "aarch64": 274, "riscv64": 274}  # sched_setattr, by machine
 
 
 class _Attributes(ctypes.Structure):
-    """Linux's struct sched_attr, its first version."""
+    """The first version of Linux's struct sched_attr."""
 
     _fields_ = (
         ("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32),
@@ -35,17 +35,17 @@ class _Attributes(ctypes.Structure):
 
 
 def ask_for_short_slice() -> bool:
-    """Let this thread, and those that it starts, run soon after they wake; returns whether it is done."""
+    """Let this thread, and threads that it starts, run soon after they wake up; returns whether that was possible."""
     return _set_slice(SHORT)
 
 
 def take_usual_slice() -> bool:
-    """Let this thread, which may have inherited a short slice, run in usual ones; returns whether it is done."""
+    """Let this thread, which may have inherited a short slice, run in usual slices; returns whether it worked."""
     return _set_slice(0)
 
 
 def _set_slice(slice_: int) -> bool:
-    """Set the slice, ns (0: the usual one), of this thread. An older kernel leaves it as it is."""
+    """Set the slice of this thread, ns (0: the usual one). An older kernel ignores it."""
     number = SET_ATTRIBUTES.get(platform.machine())
     if number is None or not hasattr(os, "SCHED_OTHER"):
         return False
@@ -55,14 +55,14 @@ def _set_slice(slice_: int) -> bool:
 
 
 def take(priority: int) -> None:
-    """Give this thread the priority; 0: none. Raises OSError where the operating system does not allow it."""
+    """Give this thread the priority; 0: none. Raises OSError if the operating system does not allow it."""
     if priority:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
 
 
 def share() -> None:
-    """Give this thread's real-time priority, where it has one, to every thread of the process that has none: what a
-    library has started carries messages too, and may hold the interpreter."""
+    """Give this thread's real-time priority, if it has one, to every thread of the process that has none: threads that
+    a library has started carry messages too, and may hold the interpreter."""
     if not hasattr(os, "SCHED_RESET_ON_FORK"):  # not Linux
         return
     policy = os.sched_getscheduler(0)
@@ -70,13 +70,13 @@ def share() -> None:
         return
     param = os.sched_getparam(0)
     for task in Path("/proc/self/task").iterdir():
-        with suppress(ProcessLookupError):  # it has ended meanwhile
+        with suppress(ProcessLookupError):  # the thread has ended meanwhile
             if os.sched_getscheduler(int(task.name)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER:
                 os.sched_setscheduler(int(task.name), os.SCHED_RR | os.SCHED_RESET_ON_FORK, param)
 
 
 def allowed(priority: int) -> bool:
-    """Whether this process may have the priority."""
+    """Whether the operating system allows this process to have the priority."""
     try:
         take(priority)
     except (OSError, AttributeError):
@@ -87,7 +87,7 @@ def allowed(priority: int) -> bool:
 
 
 def give(context: "zmq.Context[zmq.Socket[bytes]]", priority: int) -> None:
-    """Give the threads of a context the priority; it may have no socket yet. Not allowed: ZeroMQ ends the process."""
+    """Give a context's threads the priority, before it has a socket. If not allowed, ZeroMQ ends the process."""
     if priority:
         context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_RR)
         context.set(zmq.THREAD_PRIORITY, priority)

@@ -1,12 +1,12 @@
-"""Sockets from the core to the subscribers: PUB sockets for the publishers, and a native forwarder to the public
+"""Sockets from the core to the subscribers: PUB sockets of the publishers, and a native forwarder to the public
 address.
 
 The outlet binds every socket between the service's own processes; the core and the supervisor connect. A connecting PUB
 keeps its queue and its peer's subscriptions while the peer is away, so an outlet that is killed and restarted receives
-what was published in between (a binding PUB would drop it). Only what the killed outlet had already taken is lost, and
-``seq`` shows it. Besides, several publishers can share one address. Internal topics have an address of their own, and
-the forwarder subscribes to the public prefixes only, so nothing else leaves the machine even if it is published on the
-wrong address.
+the messages published in between (a binding PUB would drop them). Only messages that the killed outlet had already
+taken are lost, and ``seq`` shows the loss. In addition, several publishers can share one address. Internal topics have
+an address of their own, and the forwarder subscribes only to the public prefixes, so no other message leaves the
+machine, even if it is published on the wrong address.
 """
 
 import threading
@@ -21,27 +21,27 @@ from daq.stream.update import PUBLIC
 
 Socket = zmq.Socket[bytes]
 
-# Messages a queue holds for one peer. 7 joints at 50 Hz make 700/s of about 0.4 kB: 10,000 are 14 s and 4 MB.
+# Messages in the queue for one peer. 7 joints at 50 Hz make 700/s of about 0.4 kB: 10,000 are 14 s and 4 MB.
 QUEUE: Final = 10_000
-# ms that a closing publisher waits for its last messages to leave: enough for a local socket, short for a stop.
+# ms for which a closing publisher waits until its last messages are sent: enough for a local socket, short for a stop.
 LINGER: Final = 100
-# ms between attempts to reach a peer that is away. Local, so cheap.
+# ms between attempts to reach a missing peer; it is local, so attempts are cheap.
 RECONNECT: Final = 50
-# ms: a subscriber that vanished (cable, sleeping laptop) is noticed and its queue freed.
+# ms after which a subscriber that has vanished (cable, sleeping laptop) is noticed and its queue is freed.
 HEARTBEAT, HEARTBEAT_TIMEOUT = 5_000, 20_000
-# ms in which a client that connects has to complete ZeroMQ's handshake.
+# ms within which a connecting client must complete ZeroMQ's handshake.
 HANDSHAKE: Final = 5_000
-# bytes that a subscriber may send in one message: it only ever sends topics.
+# Largest message of a subscriber, bytes: it only sends topics.
 LONGEST_TOPIC: Final = 512
 INSIDE, LATE = "inproc://updates", "inproc://last-values"
 
 
 class EndpointError(OSError):
-    """An address cannot be served; the text says which one and why."""
+    """An address cannot be served; the text contains the address and the reason."""
 
 
 def open_publisher(context: zmq.Context[Socket], address: str) -> Socket:
-    """A PUB socket that sends to the outlet's `address`, whether or not the outlet is there yet; it never blocks."""
+    """Open a PUB socket that sends to the outlet's `address`, even if the outlet does not run yet; it never blocks."""
     socket = context.socket(zmq.PUB)
     socket.setsockopt(zmq.SNDHWM, QUEUE)
     socket.setsockopt(zmq.LINGER, LINGER)
@@ -51,28 +51,29 @@ def open_publisher(context: zmq.Context[Socket], address: str) -> Socket:
 
 
 def open_receiver(context: zmq.Context[Socket], address: str, topics: tuple[str, ...]) -> Socket:
-    """The outlet's end of such publishers. Raises EndpointError."""
+    """Open the outlet's end of such publishers. Raises EndpointError."""
     socket = _subscription(context, topics)
     _bind(socket, address, "the service's own socket")
     return socket
 
 
 class Forwarder:
-    """Forwards public updates from the core's address to the public one, in libzmq, without running Python.
+    """Forwards public updates from the core's address to the public one in libzmq, without running Python.
 
-    A page, a scrape or a garbage collection in this process therefore delays no update by more than the operating
-    system's scheduler does. A subscriber that is too slow loses messages of its own queue only, and `seq` shows it.
-    There are two native hops: the first takes public topics only, the second carries subscriptions back upstream, where
-    the SubscriptionListener receives them and adds the last values to the stream.
+    So a page, a scrape or a garbage collection in this process delays an update no more than the operating system's
+    scheduler does. A subscriber that is too slow loses messages of its own queue only, and `seq` shows it. There are
+    two native hops: the first takes public topics only, the second carries subscriptions back upstream, where the
+    SubscriptionListener receives them and adds the last values to the stream.
     """
 
     def __init__(
         self, updates: str, public: str, curve: Curve | None = None, priority: int = 0, inside: str = ""
     ) -> None:
-        """updates: where the core sends; public: tcp:// (or ipc://) address for everyone; curve: who may subscribe.
+        """updates: address to which the core sends; public: tcp:// (or ipc://) address for everyone; curve: who may
+        subscribe.
 
-        priority: real-time priority of what forwards; 0: none. inside: ipc:// address of the same stream for the
-        service's own processes, which need no key; "": none. Raises EndpointError.
+        priority: real-time priority of the forwarding threads; 0: none. inside: ipc:// address of the same stream for
+        the service's own processes, which need no key; "": none. Raises EndpointError.
         """
         self._context: zmq.Context[Socket] = zmq.Context()
         give(self._context, priority)
@@ -81,7 +82,7 @@ class Forwarder:
         try:
             # The public address first: it alone shows whether another service is running already, and a bind to
             # ipc:// would take the running one's file away.
-            if inside:  # options hold for the addresses that are bound after them
+            if inside:  # options apply to addresses that are bound after them
                 _bind(outside, inside, "the service's own socket")
             _lock(outside, curve)
             _bind(outside, public, "updates")
@@ -91,7 +92,7 @@ class Forwarder:
             published.close()
             self._context.term()
             raise
-        self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
+        self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # contains the port that the kernel chose for :0
         published.bind(INSIDE)
         # Made before the threads run: messages that waited for this process arrive at once, and none may be missed.
         self.tap = self._subscribed()
@@ -113,11 +114,11 @@ class Forwarder:
 
     @property
     def refused(self) -> int:
-        """Subscribers that were not let in."""
+        """Number of refused subscribers."""
         return self._listener.refused
 
     def close(self) -> None:
-        """Stop forwarding; what is queued has LINGER ms to leave."""
+        """Stop forwarding; queued messages have LINGER ms to be sent."""
         self.tap.close()
         self._context.term()  # ends the threads, which then close their sockets
         for thread in self._threads:
@@ -133,7 +134,7 @@ class Forwarder:
 
     def _outside(self) -> Socket:
         socket = self._open(zmq.XPUB)
-        socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # every subscription, not only the first to a topic
+        socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, not only the first to a topic
         socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
         socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
@@ -147,7 +148,7 @@ class Forwarder:
         return socket
 
     def _upstream(self) -> Socket:
-        """The socket that the second hop reads; it subscribes at once, so that the first subscriber misses nothing."""
+        """Open the socket of the second hop; it subscribes at once, so that the first subscriber misses nothing."""
         socket = self._open(zmq.XSUB)
         for address in (INSIDE, LATE):
             socket.connect(address)
@@ -182,7 +183,7 @@ def _subscription(context: zmq.Context[Socket], topics: tuple[str, ...]) -> Sock
 
 
 def _lock(socket: Socket, curve: Curve | None) -> None:
-    """Admit listed keys only at the addresses that are bound from now on."""
+    """Accept only listed keys at the addresses that are bound from now on."""
     if curve is not None:
         socket.setsockopt(zmq.CURVE_SERVER, 1)
         socket.setsockopt(zmq.CURVE_SECRETKEY, curve.secret)

@@ -1,9 +1,8 @@
-"""Serves new subscribers: checks their key, sends them the last values, counts who was refused.
+"""Serves new subscribers: checks their keys, sends them the last values, and counts refused subscribers.
 
-This is a thread that runs in parallel with the native forwarder. A subscription reaches it as a message from
-downstream, and what it sends goes to the subscribers like any other update. ZeroMQ cannot address one of many
-subscribers, so the last values go to everyone who subscribed to these topics; ``seq`` shows the others that they have
-them already.
+It is a thread that runs in parallel with the native forwarder. It receives subscriptions as messages from downstream,
+and sends its messages to the subscribers like any other update. ZeroMQ cannot address one of many subscribers, so
+everyone who subscribed to these topics gets the last values; ``seq`` shows the others that they have them already.
 """
 
 import contextlib
@@ -19,15 +18,15 @@ from zmq.utils.monitor import recv_monitor_message
 Socket = zmq.Socket[bytes]
 Allows = Callable[[bytes], bool]  # whether the owner of a public key (32 bytes) may subscribe
 
-TICK: Final = 100  # ms between two looks at what was published: 70 messages of seven joints
+TICK: Final = 100  # ms between two reads of published messages: 70 messages of seven joints
 REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
-AT_ONCE: Final = 20_000  # subscriptions taken in one turn: 0.1 s
+AT_ONCE: Final = 20_000  # subscriptions processed in one turn: 0.1 s
 MANY: Final = 200  # of one turn
 SUBSCRIBED: Final = b"\x01"
-SUPERVISOR: Final = b"process/"  # its boot is another one than the core's
-NO_STATE: Final = b"event/"  # an event is no state: a late subscriber must not take an old one for news
+SUPERVISOR: Final = b"process/"  # its boot differs from the core's
+NO_STATE: Final = b"event/"  # an event is not a state: a late subscriber must not take an old event for a new one
 
 log = logging.getLogger("jointwatch")
 
@@ -36,7 +35,7 @@ class LastValues:
     """The newest message of every topic."""
 
     def __init__(self) -> None:
-        self._messages: dict[bytes, list[bytes]] = {}  # in order of arrival
+        self._messages: dict[bytes, list[bytes]] = {}  # topic → message, in order of arrival
 
     def keep(self, message: list[bytes]) -> None:
         """Remember a message [topic, map]."""
@@ -45,7 +44,7 @@ class LastValues:
             self._messages[message[0]] = message
 
     def matching(self, prefixes: set[bytes]) -> list[list[bytes]]:
-        """The last messages with these prefixes; none of a core that has ended."""
+        """Return the last messages with these prefixes, without those of a core that has ended."""
         wanted = tuple(prefixes)
         said = [one for one in self._messages.values() if not one[0].startswith(SUPERVISOR)]
         boot = _boot(said[-1]) if said else None
@@ -54,10 +53,11 @@ class LastValues:
 
 
 class SubscriptionListener:
-    """The thread and its sockets; it ends with the context that they belong to."""
+    """The thread and its sockets; it ends with the context of the sockets."""
 
     def __init__(self, subscriptions: Socket, news: Socket, outside: Socket, allows: Allows | None) -> None:
-        """subscriptions: XPUB upstream of the public one; news: SUB on all that goes out; outside: the public socket.
+        """subscriptions: XPUB upstream of the public one; news: SUB on all published messages; outside: the public
+        socket.
 
         allows: None when everyone may subscribe.
         """
@@ -74,7 +74,7 @@ class SubscriptionListener:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for the thread, once the context is being terminated."""
+        """Wait for the end of the thread, after the context has been terminated."""
         self._thread.join()
 
     def _receive(self) -> None:
@@ -101,7 +101,7 @@ class SubscriptionListener:
                 self._last.keep(self._news.recv_multipart(zmq.NOBLOCK))
 
     def _answer_subscriptions(self) -> None:
-        """Answer all subscriptions of this turn together; many of them are answered with everything, once."""
+        """Answer all subscriptions of this turn together; if they are many, all last values are sent once."""
         prefixes = set()
         with contextlib.suppress(zmq.Again):
             for _ in range(AT_ONCE):
@@ -115,12 +115,12 @@ class SubscriptionListener:
 
     def _count(self, event: Any) -> None:
         self.refused += 1
-        if self.refused == 1:  # only the first is logged; the rest are counted
+        if self.refused == 1:  # only the first is logged; all are counted
             log.warning("a subscriber was refused: %s", str(zmq.Event(event["event"]).name).lower().replace("_", " "))
 
 
 def answer(request: list[bytes], allows: Allows) -> list[bytes]:
-    """The answer of ZeroMQ's authentication protocol (RFC 27) to one request: only CURVE, only known keys."""
+    """Answer one request of ZeroMQ's authentication protocol (RFC 27): only CURVE and only known keys are accepted."""
     version, number, _domain, _address, _identity, mechanism, *credentials = request
     known = mechanism == b"CURVE" and len(credentials) == 1 and allows(credentials[0])
     code, text = (b"200", b"OK") if known else (b"400", b"this key is not in the list of clients")

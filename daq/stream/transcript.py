@@ -1,7 +1,7 @@
-"""The transcript of the core for the recorder: all readings in order, the pipeline's other inputs, and its messages.
+"""The core's transcript for the recorder: all readings in order, all other inputs of the pipeline, and its messages.
 
-A block holds some hundredths of a second; it is one message from core to recorder and one attachment of a recording.
-It holds everything that is not a pure function of the readings (batches, clocks, finished refits, baselines, resumed
+A block contains some hundredths of a second; it is one message from core to recorder and one attachment of a recording.
+It contains everything that is not a pure function of the readings (batches, clocks, finished refits, baselines, resumed
 states), so a replay makes the same messages to the bit.
 """
 
@@ -20,7 +20,7 @@ from daq.stream.update import Message
 from drivers.files import reading_block as columns
 from drivers.reading import READING
 
-BLOCK: Final = 0.04  # s in one block; a kill can lose two blocks
+BLOCK: Final = 0.04  # duration of a block, s; a killed process loses at most two blocks
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
 BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block in a recording
 WIRE: Final = struct.Struct("<QQ")  # boot, number
@@ -33,17 +33,17 @@ class Batch(NamedTuple):
     epoch: int  # ns from CLOCK_MONOTONIC to Unix time
     watched: int  # monotonic ns at which silence was checked
     clock: Sequence[int]  # monotonic ns, every answer of the clock to the pipeline
-    refits: Sequence[int]  # numbers of results, of looks too, that counted from now on: daq.core.replayable_executor
-    baseline: Mapping[str, Any] | None  # the baselines that held from now on, where they changed
+    refits: Sequence[int]  # numbers of the results (also of checks) that were released: daq.core.replayable_executor
+    baseline: Mapping[str, Any] | None  # the new baselines, if they changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it continued from, at the core's start
-    late: bool = False  # whether the core was behind, and made only the last of several updates of a joint
-    seen: Mapping[str, float] | None = None  # joint → Unix s at which a person acknowledged what has changed of it
-    worn: Mapping[str, Any] | None = None  # joint → what the history says of its wear from now on
+    late: bool = False  # whether the core was behind and made only the last of several updates of a joint
+    seen: Mapping[str, float] | None = None  # joint → Unix s at which a person acknowledged its changes
+    worn: Mapping[str, Any] | None = None  # joint → its wear as newly found by the history
 
 
 @dataclass(slots=True)
 class TurnBlock:
-    """Some turns of the loop: their readings and their messages, one after the other."""
+    """Several turns of the loop: their readings and messages in order."""
 
     boot: int
     number: int  # counts up by one; a gap is a loss
@@ -69,13 +69,13 @@ def unpack(data: bytes) -> TurnBlock:
 
 
 def _batch(values: Sequence[Any]) -> Batch:
-    """A batch from its values; an older recording may have a number as its last one, which has no meaning any more."""
+    """Make a batch from its values; older recordings may have a number as last value, which is ignored."""
     batch = Batch(*values[: len(Batch._fields)])
     return batch if batch.seen is None or isinstance(batch.seen, dict) else batch._replace(seen=None)
 
 
 class RecordedClock:
-    """The monotonic clock (ns), which remembers its answers."""
+    """The monotonic clock (ns), with a record of all its answers."""
 
     def __init__(self) -> None:
         self.answers: list[int] = []
@@ -86,9 +86,10 @@ class RecordedClock:
 
 
 class Transcript:
-    """The core's end: collects turns and sends a block when it is due; it never waits for the recorder.
+    """The core's end of the transcript: collects turns and sends a block when it is due; it never waits for the
+    recorder.
 
-    Every turn is packed at once, so that a block that is due costs the core no more than a copy.
+    Every turn is packed at once, so that sending a block costs the core no more than a copy.
     """
 
     def __init__(self, endpoint: str, boot: int) -> None:
@@ -112,7 +113,7 @@ class Transcript:
             self._send()
 
     def close(self) -> None:
-        """Send the rest, which has 200 ms to leave, and close."""
+        """Send the remaining turns, which have 200 ms to be sent, and close."""
         if len(self._turns) > WIRE.size:
             self._send()
         self._socket.close()
@@ -127,7 +128,7 @@ class Transcript:
 
 
 def received(message: bytes) -> TurnBlock:
-    """Unpack a block as the core sends it: WIRE, then [batch, readings as bytes, messages] of every turn."""
+    """Unpack a block that the core has sent: WIRE, then [batch, readings as bytes, messages] of every turn."""
     block = TurnBlock(*WIRE.unpack_from(message))
     turns = msgpack.Unpacker()
     turns.feed(memoryview(message)[WIRE.size :])

@@ -1,4 +1,4 @@
-"""The messages of the public stream: their topics, their version, and how an Estimate becomes a message.
+"""The messages of the public stream: their topics, their version, and the conversion of an Estimate to a message.
 
 Every message is two frames, ``[topic][msgpack map]``. Every map has a numeric ``timestamp`` (Unix seconds of the
 instant that it describes), ``v``, ``robot``, ``seq`` (counts up by one per topic, so that a subscriber notices every
@@ -76,11 +76,11 @@ class Publication:
 
     robot: str
     joint: str
-    boot: int  # drawn anew at every start of the core
+    boot: int  # drawn at random at every start of the core
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
-    # of estimates: what the texts of the last one depend on, its map, and the form of it, made where a second one has
-    # the same texts: words that change with each message pay for none; the form of residuals
+    # Of estimates: the values on which the texts of the last one depend, its map, and its form, which is made when a
+    # second one has the same texts, so that messages with ever new texts cost no form. Then the form of residuals
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     _body: Map = field(default_factory=dict, repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
@@ -92,7 +92,7 @@ class Publication:
         self._topics = f"estimate/{self.joint}".encode(), f"residual/{self.joint}".encode()
 
     def head(self, topic: str, timestamp: float) -> Map:
-        """The fields every map has; advances the topic's sequence."""
+        """Return the fields that every map has; advances the sequence number of the topic."""
         seq = self.sequence.get(topic, 0)
         self.sequence[topic] = seq + 1
         return {
@@ -138,7 +138,7 @@ class Publication:
         return topic, PACKER.pack(body)
 
     def _form_of_last(self) -> Form | None:
-        """The form of the last estimate; None where its sequence number has no room for one more, or there was none."""
+        """Return the form of the last estimate; None without one, or if its sequence number cannot be increased."""
         if self._form is None:
             if not self._body:
                 return None
@@ -147,7 +147,7 @@ class Publication:
 
     @property
     def formed(self) -> bool:
-        """Whether the last estimate and its residual have forms whose sequence number has room for one more."""
+        """Whether the last estimate and its residual have forms whose sequence numbers can be increased."""
         residuals = self._residuals
         if residuals is None or self.sequence["residual"] >= residuals.room:
             return False
@@ -156,7 +156,7 @@ class Publication:
     def fill_forms(
         self, figures: list[float], measured: float, predicted: float, times: tuple[float, float, float]
     ) -> list[tuple[bytes, bytes]]:
-        """`estimate` and `residual` of normal mode with the texts of the last ones; only where they are `formed`.
+        """Return `estimate` and `residual` of normal mode with the texts of the last ones; allowed only if `formed`.
 
         figures: values, deviations, error and λ; times: timestamp, arrival, latency.
         """
@@ -221,7 +221,7 @@ class Publication:
 
 
 def _state(state: ParameterState) -> Map:
-    """A parameter's state as a message has it."""
+    """Convert the state of a parameter to the form of messages."""
     found: Map = {"state": state.knowledge.value}
     if state.others:
         found["from"] = list(state.others)
@@ -236,12 +236,12 @@ class Introduction:
 
     robot: str
     boot: int
-    configuration: str  # digest, see config.digest
+    configuration: str  # digest of the configuration, see config.digest
     joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation, meaning, needs)
     seq: int = 0
 
     def message(self, timestamp: float) -> tuple[bytes, bytes]:
-        """The next `meta` message. timestamp: Unix s."""
+        """Return the next `meta` message. timestamp: Unix s."""
         body = {
             "timestamp": timestamp,
             "v": VERSION,
@@ -258,17 +258,17 @@ class Introduction:
 
 @dataclass(slots=True)
 class Liveliness:
-    """Makes `process/<name>`: the supervisor's report on each process, and the core's on its refit worker."""
+    """Makes `process/<name>`: the supervisor's report on each process, and the core's report on its refit worker."""
 
     robot: str
-    boot: int  # of who reports: the supervisor's is another one than the core's
+    boot: int  # boot of the reporting process: supervisor and core have different ones
     sequence: dict[str, int] = field(default_factory=dict)
 
     def process(
         self, name: str, timestamp: float, up: bool, restarts: int, pid: int, cause: str, age: float, deadline: float
     ) -> tuple[bytes, bytes]:
-        """The next report. age: s since its last sign of life; deadline: s of silence after which it is ended (0:
-        never)."""
+        """Return the next report. age: time since its last sign of life, s; deadline: silence after which it is ended,
+        s (0: never)."""
         seq = self.sequence[name] = self.sequence.get(name, -1) + 1
         body = {"timestamp": timestamp, "v": VERSION, "robot": self.robot, "seq": seq, "boot": self.boot, "name": name}
         body |= {"up": up, "restarts": restarts, "pid": pid, "cause": cause, "age": age, "deadline": deadline}

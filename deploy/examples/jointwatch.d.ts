@@ -4,15 +4,15 @@
 
 /** estimate/NAME: parameters of a joint */
 export interface Estimate {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
@@ -22,7 +22,7 @@ export interface Estimate {
   parameters: Record<string, number>;
   /** their standard deviations */
   deviations: Record<string, number>;
-  /** what is known of each parameter; left out while nothing is */
+  /** state of each parameter; omitted while nothing is known */
   states?: Record<string, {
     /**
      * known: its value may be used; not_identifiable: this motion does not tell it apart from others, as its
@@ -52,59 +52,59 @@ export interface Estimate {
     status: "unestimated" | "learning" | "valid" | "held" | "faulted";
     /** why the status is not valid */
     reasons: Array<{
-      /** what is so, see docs/troubleshooting.md */
+      /** code of the reason, see docs/troubleshooting.md */
       code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "torque_not_proportional" | "torque_not_linear" | "drive_elastic" | "encoder_eccentric" | "friction_shape" | "friction_direction" | "friction_load" | "friction_place" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "torque_moves_nothing" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_gap_uncertain" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_swings" | "clearance_skew" | "clearance_twist" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "robot_spring" | "friction_refused" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "torque_drops" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
-      /** what it is about: a parameter, channel, joint or known constant */
+      /** its subject: a parameter, channel, joint or known constant */
       parameter?: string;
-      /** by short names, SI or % */
+      /** numbers in the sentence by short names, SI or % */
       numbers?: Record<string, number>;
-      /** the same of words */
+      /** words in the sentence by short names */
       words?: Record<string, string>;
       /** the sentence, with its numbers */
       text: string;
     }>;
   };
-  /** Unix s at which the newest frame that went in came */
+  /** Unix s of the arrival of the newest frame that was used */
   arrival: number;
-  /** s from there to this message */
+  /** s from that arrival to this message */
   latency: number;
 }
 
 /** residual/NAME: torque of a joint */
 export interface Residual {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
-  /** torque (force) of the last row */
+  /** measured torque (force) of the last row */
   measured?: number;
-  /** the same from the model and the estimates */
+  /** torque (force) of the last row by the model with the estimates */
   predicted?: number;
   /** measured - predicted */
   residual?: number;
-  /** of all three: N·m or N */
+  /** unit of the three values: N·m or N */
   unit: string;
 }
 
 /** event/NAME: something happened to a joint */
 export interface Event {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
@@ -137,36 +137,36 @@ export interface Event {
   kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "bandwidth" | "mistake" | "kernel" | "gradual" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "tool" | "friction" | "lost_motion_known" | "lost_motion_grown" | "clearance_known" | "clearance_grown";
   /** the cause, in words */
   text: string;
-  /** Unix s of the first row that it speaks of */
+  /** Unix s of the first row that the event concerns */
   from?: number;
-  /** Unix s of the last one */
+  /** Unix s of the last row that the event concerns */
   to?: number;
   /** how nonlinear parameters were found, of refit_accepted and refit_rejected */
   search?: {
-    /** name of the global search */
+    /** name of the global search method */
     method: string;
-    /** points at which it has looked */
+    /** number of evaluated points */
     visits: number;
-    /** of the residual, on the window */
+    /** rms of the residual in the window */
     evaluations: number;
     /** the second-best minimum: nonlinear parameter → value; absent where there is none */
     runner_up?: Record<string, number>;
-    /** χ² by which the runner-up is worse */
+    /** difference of χ² between the second-best and the best minimum */
     gap?: number;
   };
 }
 
 /** drift/NAME: a joint against its baseline, or its start */
 export interface Drift {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
@@ -174,11 +174,11 @@ export interface Drift {
   since: number;
   /** parameters beyond their limits, with hysteresis */
   drifted: Array<string>;
-  /** of all that has drifted, where it is one: the torque's scale; else empty */
+  /** common cause of all drifted parameters, such as the torque's scale; empty if there is none */
   cause: string;
-  /** what it is compared with: a baseline, or the values of the joint's own start */
+  /** reference of the comparison: a baseline, or the values of the joint's own start */
   reference?: "baseline" | "start";
-  /** values at commissioning */
+  /** values of the reference */
   baseline: Record<string, number>;
   /** estimate - baseline, in the parameter's unit */
   change: Record<string, number>;
@@ -190,29 +190,29 @@ export interface Drift {
 
 /** change/NAME: what has changed of a joint, until a person acknowledges it */
 export interface Change {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
-  /** of all changes, the oldest first */
+  /** all changes, the oldest first */
   records: Array<{
     /** its name */
     parameter: string;
-    /** of both values */
+    /** unit of both values */
     unit: string;
     /** value of the reference */
     from?: number;
     /** its standard deviation */
     from_deviation?: number;
-    /** newest value while the change stands */
+    /** newest value while the change lasts */
     to?: number;
     /** its standard deviation */
     to_deviation?: number;
@@ -226,19 +226,19 @@ export interface Change {
     told: number;
     /** alarm: it came with an alarm; gradual: without one */
     evidence: "alarm" | "gradual";
-    /** what it is measured against */
+    /** reference of the change */
     reference: "baseline" | "start";
-    /** common to all that has changed, where it is one; else empty */
+    /** common cause of all changes; empty if there is none */
     cause?: string;
-    /** Unix s at which it was within its limits again; 0: it is not */
+    /** Unix s at which it was within its limits again; 0: it is not yet */
     over: number;
-    /** Unix s at which a person acknowledged it; 0: nobody has */
+    /** Unix s at which a person acknowledged it; 0: not yet */
     acknowledged: number;
-    /** what it is likely to be, in words; empty while nothing is known of that */
+    /** likely cause in words; empty while it is unknown */
     diagnosis?: string;
-    /** what to do about that */
+    /** recommended action */
     remedy?: string;
-    /** causes that explain it, the likeliest first */
+    /** causes that explain the change, the most likely first */
     ranked?: Array<{
       /** its name, or unknown */
       cause: string;
@@ -252,39 +252,39 @@ export interface Change {
 
 /** wear/NAME: dry wear of a joint */
 export interface Wear {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
-  /** Unix s at which the days begin that it is measured against */
+  /** Unix s of the beginning of the reference days */
   since: number;
-  /** Unix s of the end of the last day that went in; 0: none yet */
+  /** Unix s of the end of the last day that was used; 0: none yet */
   judged: number;
-  /** with motion so far */
+  /** days with motion so far */
   days: number;
   /** growth of dry friction, corrected for heat and load, as a share; missing: not known yet */
   wear?: number;
   /** its standard deviation */
   deviation?: number;
-  /** the evidence for it, in standard deviations */
+  /** evidence for the growth, in standard deviations */
   z: number;
-  /** whether it is certain */
+  /** whether the growth is certain */
   told: boolean;
   /** Unix s of the day since which it has grown; 0 before it is reported */
   onset: number;
   /** share of the last day's hours at temperatures that are new, where wear cannot be judged */
   new: number;
-  /** false: the temperature is that of its viscosity and losses */
+  /** whether a thermometer is used; false: temperature from viscosity and losses */
   thermometer: boolean;
-  /** share of dry friction at which something must be done */
+  /** growth of dry friction at which maintenance is needed, as a share */
   limit: number;
   /** days in use to the limit: 10, 50 and 90 %; empty before an onset */
   left: Array<number>;
@@ -296,15 +296,15 @@ export interface Wear {
 
 /** lost_motion/NAME: the gear between two encoders */
 export interface LostMotion {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
@@ -312,54 +312,54 @@ export interface LostMotion {
   parameters: Record<string, number>;
   /** their standard deviations, from blocks of rows */
   deviations: Record<string, number>;
-  /** whether there is a number for lost_motion */
+  /** whether lost_motion is known */
   known: boolean;
-  /** why there is none */
+  /** why the value is unknown */
   reasons: Array<{
-    /** what is so, see docs/troubleshooting.md */
+    /** code of the reason, see docs/troubleshooting.md */
     code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "torque_not_proportional" | "torque_not_linear" | "drive_elastic" | "encoder_eccentric" | "friction_shape" | "friction_direction" | "friction_load" | "friction_place" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "torque_moves_nothing" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_gap_uncertain" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_swings" | "clearance_skew" | "clearance_twist" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "robot_spring" | "friction_refused" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "torque_drops" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
-    /** what it is about: a parameter, channel, joint or known constant */
+    /** its subject: a parameter, channel, joint or known constant */
     parameter?: string;
-    /** by short names, SI or % */
+    /** numbers in the sentence by short names, SI or % */
     numbers?: Record<string, number>;
-    /** the same of words */
+    /** words in the sentence by short names */
     words?: Record<string, string>;
     /** the sentence, with its numbers */
     text: string;
   }>;
-  /** of the load, in the window */
+  /** reversals of the load in the window */
   reversals: number;
   /** share of the window's rows whose load has the rarer sign */
   rarer: number;
   /** R² of the load's sign by the other columns */
   imitated: number;
-  /** of the first window, per cent */
+  /** progress of the first window, per cent */
   progress: number;
-  /** small loads show less of it: a spring that is soft at first */
+  /** whether small loads show less lost motion: a spring that is soft at first */
   soft: boolean;
   /** lost_motion of the first window, rad: growth is measured against it */
   first?: number;
-  /** it has grown since, beyond its limit and for certain */
+  /** whether it has certainly grown beyond its limit since then */
   grown: boolean;
 }
 
 /** summary/NAME: what a fleet keeps of a joint */
 export interface Summary {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
   /** kind of the model */
   model: string;
-  /** of torque or force */
+  /** unit of torque or force */
   unit: string;
   /** what the estimator does */
   phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
@@ -369,87 +369,87 @@ export interface Summary {
   parameters: Record<string, number>;
   /** their standard deviations */
   deviations: Record<string, number>;
-  /** of each parameter */
+  /** unit of each parameter */
   units: Record<string, string>;
   /** rms prediction error over rms measured, of the last seconds */
   error?: number;
-  /** of parameters whose change is not over: the value that they have left */
+  /** parameters whose change is not over, with their values before the change */
   changed: Record<string, number>;
   /** counted from the core's start to the beginning of this second */
   use: {
-    /** of travel: rad or m */
+    /** unit of travel: rad or m */
     unit: string;
-    /** in motion */
+    /** seconds in motion */
     seconds: number;
-    /** way, there and back */
+    /** total distance travelled in both directions */
     travel: number;
-    /** of the motion */
+    /** reversals of the direction of motion */
     reversals: number;
-    /** motions after a rest */
+    /** number of motions that began after a rest */
     starts: number;
-    /** °C, newest of the joint's channel, where it has one */
+    /** newest temperature of the joint's channel, °C, if it has one */
     temperature?: number;
   };
 }
 
 /** clearance/NAME: the clearance of a joint's bearing */
 export interface Clearance {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** [joints.NAME] */
   joint: string;
-  /** how it is measured */
+  /** method of measurement */
   way: "proximity sensors" | "link ring";
-  /** m, half of the pin's room in its bearing; NaN where there is no number */
+  /** radial clearance of the pin in its bearing, m; NaN if unknown */
   clearance: number;
   /** its standard deviation, m */
   deviation: number;
   /** whether there is a number */
   known: boolean;
-  /** why there is none */
+  /** why the value is unknown */
   reasons: Array<{
-    /** what is so, see docs/troubleshooting.md */
+    /** code of the reason, see docs/troubleshooting.md */
     code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "torque_not_proportional" | "torque_not_linear" | "drive_elastic" | "encoder_eccentric" | "friction_shape" | "friction_direction" | "friction_load" | "friction_place" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "torque_moves_nothing" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_gap_uncertain" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_swings" | "clearance_skew" | "clearance_twist" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "robot_spring" | "friction_refused" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "torque_drops" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
-    /** what it is about: a parameter, channel, joint or known constant */
+    /** its subject: a parameter, channel, joint or known constant */
     parameter?: string;
-    /** by short names, SI or % */
+    /** numbers in the sentence by short names, SI or % */
     numbers?: Record<string, number>;
-    /** the same of words */
+    /** words in the sentence by short names */
     words?: Record<string, string>;
     /** the sentence, with its numbers */
     text: string;
   }>;
-  /** of the first window, per cent */
+  /** progress of the first window, per cent */
   progress: number;
-  /** rad of its circle that the pin, or what presses it, has visited in the window */
+  /** angle of the circle, rad, that the pin or its load has covered in the window */
   arc: number;
-  /** share of the window in which the pin touches its bearing; NaN where nothing shows it */
+  /** share of the window in which the pin touches its bearing; NaN if unknown */
   touching: number;
   /** m, of the first window: growth is measured against it */
   first?: number;
-  /** it has grown since, beyond its limit and for certain */
+  /** whether it has certainly grown beyond its limit since then */
   grown: boolean;
 }
 
 /** robot: the whole robot */
 export interface Robot {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** what the estimator does */
   phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
@@ -459,13 +459,13 @@ export interface Robot {
     status: "unestimated" | "learning" | "valid" | "held" | "faulted";
     /** why the status is not valid */
     reasons: Array<{
-      /** what is so, see docs/troubleshooting.md */
+      /** code of the reason, see docs/troubleshooting.md */
       code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "torque_not_proportional" | "torque_not_linear" | "drive_elastic" | "encoder_eccentric" | "friction_shape" | "friction_direction" | "friction_load" | "friction_place" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "torque_moves_nothing" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_gap_uncertain" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_swings" | "clearance_skew" | "clearance_twist" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "robot_spring" | "friction_refused" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "torque_drops" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
-      /** what it is about: a parameter, channel, joint or known constant */
+      /** its subject: a parameter, channel, joint or known constant */
       parameter?: string;
-      /** by short names, SI or % */
+      /** numbers in the sentence by short names, SI or % */
       numbers?: Record<string, number>;
-      /** the same of words */
+      /** words in the sentence by short names */
       words?: Record<string, string>;
       /** the sentence, with its numbers */
       text: string;
@@ -477,7 +477,7 @@ export interface Robot {
   joints: Record<string, {
     /** torque (force), low-passed */
     measured?: number;
-    /** the same from the whole robot's model, the payload included */
+    /** torque (force) by the whole robot's model, including the payload */
     predicted?: number;
     /** measured - predicted */
     residual?: number;
@@ -492,9 +492,9 @@ export interface Robot {
     /** N·m or N */
     unit: string;
   }>;
-  /** what the last link carries beyond the model */
+  /** body that the last link carries in addition to the model */
   payload: {
-    /** certain enough to be counted */
+    /** whether the payload is certain */
     carried: boolean;
     /** kg */
     mass?: number;
@@ -509,11 +509,11 @@ export interface Robot {
     /** kg·m² */
     inertia_deviation?: Array<number>;
   };
-  /** where it is touched, by the residual of all joints; missing while nothing touches it */
+  /** place of a contact by the residuals of all joints; missing while there is no contact */
   contact?: {
     /** the joint that moves the link */
     link: string;
-    /** of that link against the others, 0 to 1 */
+    /** probability of that link among all links, 0 to 1 */
     probability: number;
     /** m, base frame: the link's outer end, at which the force is stated */
     point?: Array<number>;
@@ -522,9 +522,9 @@ export interface Robot {
     /** N; about 1000 in a direction that the joints do not measure */
     force_deviation?: Array<number>;
   };
-  /** what is carried less the tool configured in the controller; missing where [robot.tool] is unset */
+  /** difference between the carried body and the controller's tool; missing if [robot.tool] is unset */
   tool?: {
-    /** by four deviations, and by 0.25 kg or 20 mm */
+    /** whether they differ by four deviations, and by 0.25 kg or 20 mm */
     differs: boolean;
     /** in words; empty unless it differs */
     text: string;
@@ -537,9 +537,9 @@ export interface Robot {
     /** m */
     centre_deviation?: Array<number>;
   };
-  /** what has happened, the oldest first: one each, refined while more is known */
+  /** findings, the oldest first; each is refined as more becomes known */
   findings: Array<{
-    /** its identity, which stays */
+    /** permanent number of the finding */
     number: number;
     /** since it began */
     seconds?: number;
@@ -549,24 +549,24 @@ export interface Robot {
     joints?: Array<string>;
     /** in words */
     text: string;
-    /** causes that fit as well */
+    /** other causes that fit equally well */
     others?: Array<string>;
-    /** it has passed, or is part of the model by now */
+    /** whether it has passed, or is now part of the model */
     over: boolean;
   }>;
 }
 
 /** robot/parameters: parameters of the whole robot */
 export interface RobotParameters {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** base parameters of the links, then friction and what else the model has */
   parameters: Record<string, number>;
@@ -581,7 +581,7 @@ export interface RobotParameters {
     /** N·m (N) */
     deviations: Array<number>;
   }>;
-  /** seconds of motion that have taught since the start */
+  /** seconds of motion that were learnt from since the start */
   learnt: number;
   /** by joint that has a learnt one */
   compensation: Record<string, {
@@ -594,15 +594,15 @@ export interface RobotParameters {
 
 /** mechanism: a mechanism with loops */
 export interface Mechanism {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** what the estimator does */
   phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
@@ -612,13 +612,13 @@ export interface Mechanism {
     status: "unestimated" | "learning" | "valid" | "held" | "faulted";
     /** why the status is not valid */
     reasons: Array<{
-      /** what is so, see docs/troubleshooting.md */
+      /** code of the reason, see docs/troubleshooting.md */
       code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "torque_not_proportional" | "torque_not_linear" | "drive_elastic" | "encoder_eccentric" | "friction_shape" | "friction_direction" | "friction_load" | "friction_place" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "torque_moves_nothing" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_gap_uncertain" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_swings" | "clearance_skew" | "clearance_twist" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "robot_spring" | "friction_refused" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "torque_drops" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
-      /** what it is about: a parameter, channel, joint or known constant */
+      /** its subject: a parameter, channel, joint or known constant */
       parameter?: string;
-      /** by short names, SI or % */
+      /** numbers in the sentence by short names, SI or % */
       numbers?: Record<string, number>;
-      /** the same of words */
+      /** words in the sentence by short names */
       words?: Record<string, string>;
       /** the sentence, with its numbers */
       text: string;
@@ -642,7 +642,7 @@ export interface Mechanism {
     threshold?: number;
     /** it is beyond */
     contact: boolean;
-    /** friction that the drive feels over the model's; missing while nothing says it */
+    /** factor of the drive's friction to the model's; missing while unknown */
     friction_ratio?: number;
     /** its standard deviation */
     friction_ratio_deviation?: number;
@@ -668,45 +668,45 @@ export interface Mechanism {
 
 /** process/NAME: whether a process of the service lives */
 export interface Process {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
   /** outlet, core, refits, recorder, supervisor, or [drivers.NAME] */
   name: string;
-  /** whether it runs, and gave a sign of life within its time */
+  /** whether it runs, and gave a sign of life in time */
   up: boolean;
   /** by the supervisor; of refits, by the core */
   restarts: number;
-  /** 0: none runs */
+  /** process id; 0: it does not run */
   pid: number;
-  /** why it died, or is not up, last */
+  /** the last reason why it died or was down */
   cause: string;
   /** s since its last sign of life */
   age: number;
-  /** s of silence after which it is ended and started anew; 0: never */
+  /** s of silence after which it is ended and restarted; 0: never */
   deadline: number;
 }
 
 /** meta: names, units, models */
 export interface Meta {
-  /** Unix s of the instant that the message speaks of */
+  /** Unix s of the instant that the message describes */
   timestamp: number;
   /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
   v: 2;
   /** [robot] name */
   robot: string;
-  /** counts up by one per topic; seen before: nothing new */
+  /** counts up by one per topic; a repeated number is a message that was received before */
   seq: number;
-  /** another one: the core started anew, and seq with it */
+  /** changes when the core restarts; seq then begins again */
   boot: number;
-  /** digest of the configuration: another one, other settings */
+  /** digest of the configuration, which changes with any setting */
   configuration: string;
   /** by name */
   joints: Record<string, {
@@ -720,15 +720,15 @@ export interface Meta {
     parameters: Record<string, {
       /** SI */
       unit: string;
-      /** plausible range, from; in recordings left out where it has no end */
+      /** lower end of the plausible range; omitted in recordings if unlimited */
       low?: number;
-      /** plausible range, to; the same */
+      /** upper end of the plausible range; omitted in recordings if unlimited */
       high?: number;
-      /** where it is defined */
+      /** equation that defines the parameter */
       equation: string;
-      /** what it is */
+      /** meaning of the parameter */
       meaning?: string;
-      /** what motion would teach it */
+      /** motion that would identify it */
       needs?: string;
     }>;
   }>;

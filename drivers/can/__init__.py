@@ -1,5 +1,6 @@
-"""CAN buses: one driver (bus.py) on the adapter that the configuration names.
+"""CAN buses: one driver (bus.py), which uses the adapter named in the configuration.
 
-adapter.py opens any interface; socketcan.py, multicast.py and slcan.py read the three that are read in bulk by kernels
-(take.py, recvmmsg.py, packed_frame.py), all others go through python-can. bus_errors.py counts what the bus reports.
+adapter.py opens any interface. socketcan.py, multicast.py and slcan.py read three of them in bulk with kernels
+(take.py, recvmmsg.py, packed_frame.py); all others are read with python-can. bus_errors.py counts the errors that the
+bus reports.
 """

@@ -1,8 +1,9 @@
-"""CAN adapters: python-can opens and configures them and hands over their frames one by one, whatever the make.
+"""CAN adapters: python-can opens and configures adapters of any make, and returns their frames one by one.
 
-Three are read otherwise, in bulk: slcan and UDP multicast through the descriptor of the port or socket that python-can
-opened (its own reading costs 127 and 25 µs a frame), SocketCAN through a socket of our own. `ignore_config`: no hidden
-file has a say in what is opened. Times of reception are on CLOCK_MONOTONIC, whatever is done to the wall clock.
+Three interfaces are read in bulk instead: slcan and UDP multicast through the descriptor of the port or socket that
+python-can opened (reading with python-can costs 127 and 25 µs a frame), SocketCAN through our own socket.
+`ignore_config`: no hidden file influences which adapter is opened. Times of reception are on CLOCK_MONOTONIC, so
+changes of the wall clock do not affect them.
 """
 
 import fcntl
@@ -25,21 +26,21 @@ from drivers.drain import drain, link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
 
-logging.getLogger("can").setLevel(logging.CRITICAL)  # what it logs it also raises, and we say it in one sentence
+logging.getLogger("can").setLevel(logging.CRITICAL)  # python-can also raises what it logs, and we report that
 
 # whether recvmmsg can be used: Linux on 64-bit little-endian machines
 AVAILABLE: Final = sys.platform == "linux" and sys.maxsize > 2**32 and sys.byteorder == "little"
-MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
+MOST: Final = 4096  # frames in one read: on a flooded bus the first frames must not wait
 WIDTH: Final = 64
 
 # Interfaces whose time stamps are the host's CLOCK_REALTIME at reception: converted to CLOCK_MONOTONIC while draining.
-# All others (device clocks of arbitrary epoch) are stamped when the frame is in our hands.
+# All others (device clocks of arbitrary epoch) are stamped when the frame has been read.
 _REALTIME: Final = frozenset({"socketcan", "virtual"})
-_SLACK: Final = 10_000_000  # ns between a frame's stamp and its being there to be read
+_SLACK: Final = 10_000_000  # ns between the time stamp of a frame and the time at which it can be read
 
 
 class Adapter(Protocol):
-    """One adapter, open: where frames come from."""
+    """An open adapter, the source of frames."""
 
     @property
     def counts(self) -> Mapping[str, int]: ...
@@ -51,13 +52,13 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class Decoding(Protocol):
-    """An adapter that decodes what it reads at once."""
+    """An adapter that reads and decodes frames in one call."""
 
     def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]: ...
 
 
 class Messages:
-    """Any adapter, frame by frame through python-can."""
+    """Any adapter, read frame by frame with python-can."""
 
     def __init__(self, interface: str, channel: str, options: Mapping[str, Any]) -> None:
         self._malformed = 0
@@ -66,7 +67,7 @@ class Messages:
         named = {"state": can.BusState[options["state"]]} if isinstance(options.get("state"), str) else {}
         self._bus = can.Bus(interface=interface, channel=channel, ignore_config=True, **{**options, **named})
         self._lost: LinkError | None = None
-        self._empty = time.monotonic_ns()  # when nothing was waiting last: what comes now has arrived later
+        self._empty = time.monotonic_ns()  # time at which no frame was waiting: later frames arrived after it
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -74,7 +75,7 @@ class Messages:
         return {"malformed": self._malformed}
 
     def receive(self, timeout: float) -> Frames:
-        """Wait for the first frame, then take all that are there. Raises LinkError."""
+        """Wait for the first frame, then read all available frames. Raises LinkError."""
         messages, arrivals = self._drain(timeout)
         if self._lost is not None and not messages:
             raise self._lost
@@ -94,7 +95,7 @@ class Messages:
             try:
                 message = self._bus.recv(timeout)
             except (can.CanError, OSError, ValueError) as error:
-                if not _is_garbage(error):  # what came before the end is delivered first
+                if not _is_garbage(error):  # frames before the error are delivered first
                     self._lost = link_error(self._name, error)
                     break
                 self._malformed += 1
@@ -112,7 +113,7 @@ class Messages:
 
 
 class Slcan:
-    """An slcan adapter, its text read in bulk through the descriptor of the port that python-can opened."""
+    """An slcan adapter; its text is read in bulk through the descriptor of the port that python-can opened."""
 
     def __init__(self, channel: str, options: Mapping[str, Any]) -> None:
         from drivers.can.slcan import SlcanParser  # kernels that no other adapter needs
@@ -133,16 +134,16 @@ class Slcan:
         return self._parser.counts
 
     def receive(self, timeout: float) -> Frames:
-        """Wait for the first byte, then take all that are there. Raises LinkError."""
+        """Wait for the first byte, then read all available bytes. Raises LinkError."""
         data = drain(self._bus.fileno(), self._name, timeout)
         return self._parser.feed(data, time.monotonic_ns())
 
     def close(self) -> None:
-        """Close the adapter's channel and the port, whatever is left of them."""
+        """Close the adapter's channel and the port, even if the adapter is gone."""
         if self._bus is not None:
             with suppress(can.CanError, OSError):
                 self._bus.shutdown()
-            self._bus.serialPortOrig.close()  # python-can leaves it open where the command could not be sent
+            self._bus.serialPortOrig.close()  # python-can leaves the port open if the command could not be sent
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -151,10 +152,10 @@ class Slcan:
 def open_adapter(
     interface: str, channel: str, options: Mapping[str, Any], only: Collection[int] = (), keep_own: bool = True
 ) -> Adapter:
-    """Open an adapter with python-can's options. Raises whatever its library raises.
+    """Open an adapter with python-can's options. Raises any error of its library.
 
-    For SocketCAN: only: ids that the kernel lets through (all where empty); keep_own: deliver what this host sends.
-    Where options of python-can are given for it, python-can reads it.
+    For SocketCAN: only: ids that pass the kernel's filter (empty: all); keep_own: whether frames sent by this host are
+    delivered. If options of python-can are given, python-can reads the interface.
     """
     if interface == "socketcan" and AVAILABLE and not options.keys() - {"fd"}:
         from drivers.can.socketcan import SocketCan
@@ -168,7 +169,7 @@ def open_adapter(
 
 
 def _claim(port: str) -> int | None:
-    """Lock a port before a command is sent to it: two readers would steal each other's bytes. Raises OSError."""
+    """Lock a port before a command is sent to it, since two readers would take each other's bytes. Raises OSError."""
     if "://" in port:
         return None
     descriptor = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
@@ -181,12 +182,12 @@ def _claim(port: str) -> int | None:
 
 
 def _is_garbage(error: Exception) -> bool:
-    """Something arrived that python-can cannot read (a datagram that is no frame); the link itself is there."""
+    """Whether the error means that python-can cannot parse a datagram, while the link itself works."""
     return isinstance(error, can.CanOperationError) and not isinstance(error.__cause__, OSError | None)
 
 
 def from_messages(messages: Sequence[can.Message], times: NDArray[np.int64]) -> Frames:
-    """python-can's messages as a batch; times: ns."""
+    """Convert messages of python-can to a batch; times: ns."""
     flags = [
         EXTENDED * message.is_extended_id | REMOTE * message.is_remote_frame | ERROR * message.is_error_frame
         for message in messages
@@ -205,15 +206,15 @@ def from_messages(messages: Sequence[can.Message], times: NDArray[np.int64]) -> 
 
 
 def _size(message: can.Message) -> int:
-    """Bytes; of a remote request those that it asks for."""
+    """Return the number of bytes; of a remote request the number of requested bytes."""
     return int(message.dlc) if message.is_remote_frame else len(message.data)
 
 
 def on_monotonic(stamps: NDArray[np.int64], arrived: NDArray[np.int64], empty: int) -> NDArray[np.int64]:
-    """Times of reception; the arrival where a stamp cannot be true, as after a step of the wall clock.
+    """Return times of reception; the arrival time replaces an impossible stamp, as after a step of the wall clock.
 
-    stamps: ns, CLOCK_REALTIME; arrived: ns, CLOCK_MONOTONIC, when the frame was in our hands; empty: ns, when none was
-    waiting.
+    stamps: ns, CLOCK_REALTIME; arrived: ns, CLOCK_MONOTONIC, time at which the frame had been read; empty: ns, time at
+    which no frame was waiting.
     """
     times = stamps - unix_offset()
     believable = (times >= empty - _SLACK) & (times <= arrived + _SLACK)

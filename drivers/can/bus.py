@@ -1,4 +1,4 @@
-"""A CAN bus: which adapter, and which signals are in its frames; it only listens, nothing is ever sent on the bus."""
+"""A CAN bus: its adapter, and the signals in its frames. The driver only listens and never sends on the bus."""
 
 import os.path
 import time
@@ -18,7 +18,7 @@ from drivers.layout.frame import EXTENDED, FrameLayout, Frames
 if TYPE_CHECKING:
     from drivers.can.adapter import Adapter, Decoding
 
-# what makes an adapter keep silent, not even acknowledging
+# options that make an adapter silent, without even acknowledging frames
 SILENT: Final[dict[str, dict[str, Any]]] = {
     "slcan": {"listen_only": True},
     "vector": {"listen_only": True},
@@ -30,7 +30,7 @@ SILENT: Final[dict[str, dict[str, Any]]] = {
     "seeedstudio": {"operation_mode": "silent"},
 }
 UNHURRIED: Final = {"slcan": {"sleep_after_open": 0.0}}  # python-can waits 2 s for boards that reset when opened
-# known without a look at python-can's list, which takes 0.1 s
+# known without loading python-can's list, which takes 0.1 s
 USUAL: Final = frozenset(SILENT) | {"socketcan", "udp_multicast", "virtual"}
 # kernels that only one interface needs
 _KERNELS: Final = {
@@ -64,7 +64,7 @@ class CanBusSettings(CanLayoutSettings):
     def _known(cls, interface: str) -> str:
         if interface in USUAL:
             return interface
-        from can.interfaces import BACKENDS  # and those that are installed as plug-ins of python-can
+        from can.interfaces import BACKENDS  # includes installed plug-ins of python-can
 
         if interface not in BACKENDS:
             raise ValueError(f'found the unknown interface "{interface}", {nearest(interface, BACKENDS)}')
@@ -90,12 +90,12 @@ class CanBusSettings(CanLayoutSettings):
         return self
 
     def modules(self) -> tuple[str, ...]:
-        """Kernels of the decoder, and of the interface that it reads in bulk."""
+        """Return the modules with kernels of the decoder, and of an interface that is read in bulk."""
         own = _KERNELS.get(self.interface)
         return ("drivers.can.adapter",) if own is None else ("drivers.can.adapter", own)
 
     def wire(self) -> tuple[str, ...]:
-        """The port, under whatever name, or the interface's channel."""
+        """Return the resolved path of the port, or the channel of the interface."""
         if self.channel.startswith("/"):
             return "port", os.path.realpath(self.channel.partition("@")[0])
         return self.interface, self.channel, str(self.options.get("port"))
@@ -121,10 +121,10 @@ class CanBus:
         self._settings, self._layout, self._wanted = settings, layout, wanted
         self._decoder = Decoder(layout, wanted)
         self._adapter: Adapter | None = None
-        self._at_once: Decoding | None = None  # the same, where it decodes by itself
+        self._at_once: Decoding | None = None  # the same adapter, if it decodes by itself
         self._watches = self._decoder.watches
         self._garbage: Mapping[str, int] = {}
-        self._bits = 0  # on the bus, of every frame that came
+        self._bits = 0  # total of the bits of all frames on the bus
 
     def __enter__(self) -> Self:
         from drivers.can.adapter import Decoding, open_adapter
@@ -139,7 +139,7 @@ class CanBus:
                 {self._layout.signals[one.signal].frame for one in self._wanted} if settings.kernel_filter else (),
                 settings.own_frames,
             )
-        except Exception as error:  # adapters' libraries raise whatever they like when opening fails
+        except Exception as error:  # libraries of adapters raise errors of any type if opening fails
             raise link_error(settings.channel, error) from error
         self._at_once = self._adapter if isinstance(self._adapter, Decoding) else None
         return self
@@ -151,7 +151,7 @@ class CanBus:
             self._adapter = self._at_once = None
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Readings of all frames that are there. Raises LinkError."""
+        """Return the readings of all available frames. Raises LinkError."""
         if self._at_once is not None:
             readings = self._at_once.read(timeout, self._decoder)
         elif self._adapter is not None:
@@ -168,9 +168,10 @@ class CanBus:
         return self._decoder.decode(frames)
 
     def counters(self) -> Mapping[str, int]:
-        """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame.
+        """Return the number of received frames, and every loss by cause (see Decoder); malformed: data that are not
+        frames.
 
-        busy_us: µs that the frames took on the bus at least, where its bit rate is known.
+        busy_us: least time that the frames took on the bus, µs, if its bit rate is known.
         """
         garbage = self._garbage if self._adapter is None else self._adapter.counts
         bitrate = self._settings.bitrate

@@ -1,7 +1,7 @@
-"""What the error frames of a CAN interface say: counted by cause, and said in one sentence where it is news.
+"""Counts the error frames of a CAN interface by cause, and logs new causes in one sentence.
 
-Classes and details of linux/can/error.h. That a frame was not acknowledged repeats a thousand times a second; the log
-hears of each cause once, and again when ten seconds have passed without it.
+Classes and details are those of linux/can/error.h. An error such as a missing acknowledgement repeats a thousand times
+a second, so each cause is logged once, and again after ten seconds without it.
 """
 
 import logging
@@ -18,11 +18,11 @@ log = logging.getLogger("jointwatch")
 
 
 class BusErrorCause(NamedTuple):
-    """One thing that an error frame can say."""
+    """One cause that an error frame can report."""
 
-    bit: int  # of the id
-    detail: int  # bits of the payload's byte 1, of which one must be set; 0: whatever it says
-    text: str  # what it means, and what to do
+    bit: int  # bit of the id
+    detail: int  # bits of the payload's byte 1, of which one must be set; 0: any
+    text: str  # meaning and remedy
 
 
 CAUSES: Final = {
@@ -51,20 +51,20 @@ CAUSES: Final = {
     ),
     "transceiver": BusErrorCause(0x10, 0, "the transceiver reports a fault: check CAN_H, CAN_L, ground and supply"),
     "send_timeout": BusErrorCause(0x1, 0, "a frame of this host could not be sent in time"),
-    "arbitration_lost": BusErrorCause(0x2, 0, ""),  # how a bus works, nothing to mend
+    "arbitration_lost": BusErrorCause(0x2, 0, ""),  # normal operation of a bus, not an error
 }
 
 
 class BusErrors:
-    """Counts error frames by cause and tells the log what is new."""
+    """Counts error frames by cause and logs new causes."""
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.counts = dict.fromkeys(CAUSES, 0)
         self._name, self._clock = name, clock
-        self._heard = dict.fromkeys(CAUSES, -QUIET)  # s, when each was last there
+        self._heard = dict.fromkeys(CAUSES, -QUIET)  # s, time at which each cause last occurred
 
     def absorb(self, ids: NDArray[np.uint32], payload: NDArray[np.uint8]) -> None:
-        """Error frames of one batch."""
+        """Count the error frames of one batch."""
         now = self._clock()
         for name, cause in CAUSES.items():
             said = ids & cause.bit != 0

@@ -1,7 +1,7 @@
-"""CAN frames over UDP multicast, as python-can sends them: its socket, read in bulk.
+"""Reads CAN frames over UDP multicast in bulk, in the format of python-can.
 
-A datagram is a msgpack map of a can.Message's attributes. python-can's own way (select, recvmsg, a Message made and
-checked) costs some 25 µs a frame, and its socket has room for 270 of them: a busy host lost frames.
+A datagram is a msgpack map of the attributes of a can.Message. Reading with python-can (select, recvmsg, building and
+checking a Message) costs some 25 µs a frame, and its socket has space for only 270 frames, so a busy host lost frames.
 """
 
 import socket
@@ -25,7 +25,7 @@ class MulticastGroup:
     """A group, joined."""
 
     def __init__(self, channel: str, options: Mapping[str, Any]) -> None:
-        """Raises whatever python-can raises, OSError."""
+        """Raises OSError, and all errors of python-can."""
         self._name = channel
         self._bus = can.Bus(interface="udp_multicast", channel=channel, ignore_config=True, **options)
         self._socket = socket.socket(fileno=self._bus.fileno())
@@ -36,7 +36,8 @@ class MulticastGroup:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the kernel dropped for want of room, what is no frame, and what was stamped as it was taken."""
+        """Return the counts of frames dropped by the kernel, of malformed datagrams, and of frames with a replaced
+        stamp."""
         receiver = self._receiver
         return {"dropped": receiver.dropped, "malformed": receiver.malformed, "restamped": receiver.restamped}
 
@@ -63,6 +64,6 @@ class MulticastGroup:
         return self._lost
 
     def close(self) -> None:
-        self._socket.detach()  # python-can closes it
+        self._socket.detach()  # python-can closes the descriptor
         with suppress(can.CanError, OSError):
             self._bus.shutdown()

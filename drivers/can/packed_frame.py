@@ -1,6 +1,6 @@
-"""A frame as python-can puts it into a datagram: a msgpack map of its attributes, read without Python.
+"""Parses a frame of python-can's datagrams, a msgpack map of its attributes, without Python objects.
 
-Any order of the keys, any other keys besides them (https://github.com/msgpack/msgpack/blob/master/spec.md).
+The keys may have any order, and other keys are ignored (https://github.com/msgpack/msgpack/blob/master/spec.md).
 """
 
 from typing import Final
@@ -26,27 +26,27 @@ _NUMBER: Final = 1
 _TEXT: Final = 2
 _BYTES: Final = 3
 _OTHER: Final = 4
-_SIZES: Final = np.zeros(256, np.int64)  # by head: bytes of the length or number after it
+_SIZES: Final = np.zeros(256, np.int64)  # by head byte: bytes of the length or number after it
 _SIZES[0xC4:0xC7] = _SIZES[0xC7:0xCA] = _SIZES[0xD9:0xDC] = 1, 2, 4  # bytes, extensions, texts
 _SIZES[0xCC:0xD0] = 1, 2, 4, 8  # unsigned numbers
 _SIZES[0xDC:0xE0] = 2, 4, 2, 4  # arrays, maps
-_LONGEST: Final = 1 << 20  # objects or bytes that a length may promise: more is none, and would overflow
+_LONGEST: Final = 1 << 20  # largest length in objects or bytes; a larger one is invalid and would overflow
 
 
 class PackedRead(Layout):
-    """The object of a datagram that was read last, and the frame that was found."""
+    """The object of a datagram that was parsed last, and the frame that was found."""
 
-    kind: int = 0  # of the object
-    number: int = 0  # its value, or where its first byte is
+    kind: int = 0  # kind of the object
+    number: int = 0  # value of the object, or index of its first byte
     size: int = 0  # bytes of a text or of bytes
     inside: int = 0  # objects within it
-    ident: int = 0  # of the frame, with its flags
+    ident: int = 0  # id of the frame, with its flags
     length: int = 0  # bytes of the frame
 
 
 @inline
 def _big(data, at, size):  # type: ignore[no-untyped-def]
-    """An unsigned number of so many bytes, the first the most significant."""
+    """Return a big-endian unsigned number of `size` bytes."""
     value = np.int64(0)
     for place in range(at, at + size):
         value = (value << 8) | data[place]
@@ -55,9 +55,9 @@ def _big(data, at, size):  # type: ignore[no-untyped-def]
 
 @inline
 def _object(data, at, end, found):  # type: ignore[no-untyped-def]
-    """Read an object's head into found.
+    """Parse the head of an object into `found`.
 
-    Returns where the next object begins; beyond the end where the datagram is cut.
+    Returns the index at which the next object begins; beyond the end if the datagram is cut off.
     """
     found.kind, found.number, found.size, found.inside = _OTHER, 0, 0, 0
     head = np.int64(data[at])
@@ -84,7 +84,7 @@ def _object(data, at, end, found):  # type: ignore[no-untyped-def]
         return at
     if head == 0xCA or head == 0xCB:  # floating-point numbers
         return at + (4 if head == 0xCA else 8)
-    if 0xD0 <= head <= 0xD3:  # signed numbers: an id is none
+    if 0xD0 <= head <= 0xD3:  # signed numbers: an id is unsigned
         return at + (1 << (head - 0xD0))
     if 0xD4 <= head <= 0xD8:
         return at + 1 + (1 << (head - 0xD4))
@@ -117,9 +117,9 @@ def _is(data, start, size, word):  # type: ignore[no-untyped-def]
 
 @inline
 def read(data, end, payload, found):  # type: ignore[no-untyped-def]
-    """The frame in a datagram's bytes [0, end): its data go to payload, its id with flags and its length to found.
+    """Parse the frame in a datagram's bytes [0, end): data into `payload`, id with flags and length into `found`.
 
-    Returns whether it is one: attributes missing or out of range are none.
+    Returns whether the datagram is a valid frame with all attributes in range.
     """
     if end == 0:
         return False
@@ -137,7 +137,7 @@ def read(data, end, payload, found):  # type: ignore[no-untyped-def]
             return False
         word, size = found.number, found.size
         named = found.kind == _TEXT
-        left = found.inside + 1  # objects of the key that are still to come, and of the value
+        left = found.inside + 1  # objects of the key and of the value that are still to come
         kind = number = bytes_ = np.int64(0)
         while left > 0:
             if at >= end:

@@ -1,4 +1,4 @@
-"""The size of a socket's receive queue, which holds what arrives between two reads."""
+"""The size of a socket's receive queue, which contains the frames that arrive between two reads."""
 
 import logging
 import socket
@@ -6,14 +6,14 @@ from contextlib import suppress
 from typing import Final
 
 ROOM: Final = 8 << 20  # bytes asked for: some 21,000 frames, 2.7 s at 8 kframe/s
-PER_FRAME: Final = 768  # bytes that the kernel reckons for a frame in a socket's queue
-SO_RCVBUFFORCE: Final = 33  # takes CAP_NET_ADMIN
+PER_FRAME: Final = 768  # bytes that the kernel counts for a frame in a socket's queue
+SO_RCVBUFFORCE: Final = 33  # requires CAP_NET_ADMIN
 
 log = logging.getLogger("jointwatch")
 
 
 def enlarge(sock: socket.socket, name: str) -> int:
-    """Give a socket's queue room for a second without us, as far as the kernel allows; returns it in frames."""
+    """Enlarge a socket's queue as far as the kernel allows, for over a second; returns its size in frames."""
     for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
         with suppress(PermissionError):
             sock.setsockopt(socket.SOL_SOCKET, option, ROOM)

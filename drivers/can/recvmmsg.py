@@ -1,7 +1,7 @@
-"""A socket whose datagrams are frames: SocketCAN's records, taken in bulk with time stamps and drop counts.
+"""Reads a socket whose datagrams are CAN frames in bulk, with time stamps and counts of dropped frames.
 
-Linux on 64-bit little-endian machines. Any datagram socket will do whose datagrams are can_frame (16 bytes) or
-canfd_frame (72), which is how its speed is measured where there is no CAN, or python-can's maps (packed_frame).
+It requires Linux on a 64-bit little-endian machine. It can read any datagram socket whose datagrams are can_frame (16
+bytes), canfd_frame (72 bytes) or python-can's maps (packed_frame), so its speed can be measured without CAN.
 """
 
 import errno
@@ -19,20 +19,20 @@ from drivers.decode.decoder import NOTHING, Decoder
 from drivers.layout.frame import Frames
 from drivers.reading import READING, WORDS, empty
 
-MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
-_RECORDS: Final = 256  # in one system call; their buffers stay in the cache
-_PACKED: Final = 1024  # bytes that a map may have; python-can's have 170 to 270
+MOST: Final = 4096  # frames in one read: on a flooded bus the first frames must not wait
+_RECORDS: Final = 256  # records in one system call; their buffers stay in the cache
+_PACKED: Final = 1024  # largest size of a map in bytes; python-can's maps have 170 to 270
 
 
 class BulkReceiver:
-    """Takes frames from a socket in bulk. What `receive` returns is valid until its next call.
+    """Reads frames from a socket in bulk. The result of `receive` is valid until its next call.
 
-    `dropped` counts what the kernel dropped for want of room in the socket's queue (known with the next frame), `own`
-    the frames that this host sent, `malformed` records that are none, `errors` error frames.
+    `dropped` counts frames that the kernel dropped because the socket's queue was full (known with the next frame),
+    `own` frames that this host sent, `malformed` records that are not frames, and `errors` error frames.
     """
 
     def __init__(self, descriptor: int, keep_own: bool = True, packed: bool = False) -> None:
-        """packed: the datagrams are python-can's maps, not the kernel's records."""
+        """packed: whether the datagrams are python-can's maps instead of the kernel's records."""
         width = _PACKED if packed else take.FLEXIBLE
         records = np.zeros((_RECORDS, width // 8), np.uint64)
         control = np.zeros((_RECORDS, take.CONTROL), np.int64)
@@ -78,7 +78,7 @@ class BulkReceiver:
 
     @property
     def malformed(self) -> int:
-        """Records that are no frames."""
+        """Records that are not frames."""
         return self._intake.malformed
 
     @property
@@ -88,11 +88,11 @@ class BulkReceiver:
 
     @property
     def restamped(self) -> int:
-        """Frames whose own stamp could not be true."""
+        """Frames with an impossible time stamp, which was replaced."""
         return self._intake.restamped
 
     def receive(self, timeout: float) -> Frames:
-        """Wait for the first frame, then take all that are there. Raises OSError."""
+        """Wait for the first frame, then read all available frames. Raises OSError."""
         return self.frames(self._checked(take.receive(_ms(timeout), self._intake)))
 
     def read(self, timeout: float, decoder: Decoder) -> tuple[int, NDArray[np.void]]:
@@ -108,12 +108,12 @@ class BulkReceiver:
         return found, decoder.decode(self.frames(found)) if made < 0 else empty()
 
     def frames(self, found: int) -> Frames:
-        """The first so many of those taken last."""
+        """Return the first `found` frames of the last read."""
         ids, flags = self._intake.marks[:, :found]
         return Frames(ids, self._payload[:found], self._intake.lengths[:found], self._intake.times[:found], flags)
 
     def _checked(self, found: int) -> int:
-        """How many frames. Raises OSError."""
+        """Return the number of frames. Raises OSError."""
         if found >= 0:
             return found
         code = self._intake.errno
@@ -123,11 +123,11 @@ class BulkReceiver:
 
 
 def _ms(timeout: float) -> int:
-    """Timeout in ms for poll(2), at least 0: a negative one would never end."""
+    """Return the timeout in ms for poll(2), at least 0, since a negative timeout is infinite."""
     return math.ceil(1000 * max(0.0, timeout))
 
 
 def prepare(sock: socket.socket) -> None:
-    """Ask the kernel to stamp every datagram and to say how many it dropped."""
+    """Ask the kernel to stamp every datagram and to report the number of dropped ones."""
     sock.setsockopt(socket.SOL_SOCKET, take.SO_TIMESTAMPNS, 1)
     sock.setsockopt(socket.SOL_SOCKET, take.SO_RXQ_OVFL, 1)

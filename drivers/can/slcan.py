@@ -1,4 +1,4 @@
-"""The text that slcan adapters send (LAWICEL protocol, FD as in CANable 2.0), parsed whole buffers at a time.
+"""Parses the text of slcan adapters (LAWICEL protocol, FD as in CANable 2.0), a whole buffer at a time.
 
 One line per frame, ended by a carriage return: ``tIIILDD…`` standard, ``TIIIIIIIILDD…`` extended (``x…`` from a
 CANdapter), ``r``/``R`` remote requests, ``d``/``D`` FD, ``b``/``B`` FD with bit rate switch (L is then the DLC, a
@@ -17,9 +17,9 @@ WIDTH: Final = 64
 CAUSES: Final = ("malformed",)
 _LONGEST_ANSWER: Final = 6
 _LONGEST: Final = 10 + 2 * WIDTH + 4
-_SHORTEST: Final = 6  # characters of a frame, with its end
+_SHORTEST: Final = 6  # characters of the shortest frame, including its end
 _SIZES: Final = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64], np.int64)  # bytes by DLC
-# by letter: digits of the id (0: no frame), highest DLC, flags of the id
+# by letter: digits of the id (0: not a frame), highest DLC, flags of the id
 _KINDS: Final = {
     "t": (3, 8, 0),
     "T": (8, 8, EXTENDED),
@@ -27,26 +27,26 @@ _KINDS: Final = {
     "r": (3, 8, REMOTE),
     "R": (8, 8, EXTENDED | REMOTE),
 } | {letter: (8 if letter.isupper() else 3, 15, EXTENDED * letter.isupper()) for letter in "dDbB"}
-_LETTERS: Final = np.zeros((256, 4), np.int64)  # … and whether an answer may begin so
+_LETTERS: Final = np.zeros((256, 4), np.int64)  # also whether an answer may begin with the letter
 for _letter, _kind in _KINDS.items():
     _LETTERS[ord(_letter), :3] = _kind
 _LETTERS[list(b"zZVvNF"), 3] = 1
-_NO_DIGIT: Final = 1 << 36  # any weight makes it greater than every id
+_NO_DIGIT: Final = 1 << 36  # with any weight it is greater than every id
 NUMBER: Final = np.full(256, _NO_DIGIT, np.int64)  # ASCII → value of a hexadecimal digit
 for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
     NUMBER[list(_hexadecimal)] = range(16)
 
 
 class SlcanParser:
-    """Finds the frames in a stream of bytes, however it is cut; what is no line is counted as malformed."""
+    """Finds frames in a stream of bytes that may be cut anywhere; invalid lines are counted as malformed."""
 
     def __init__(self) -> None:
         self._rest = b""
-        self._skipping = False  # whether what comes is left out up to the next end of a line
+        self._skipping = False  # whether bytes are ignored up to the next end of a line
         self.counts = dict.fromkeys(CAUSES, 0)
 
     def feed(self, data: bytes, time: int) -> Frames:
-        """The frames whose lines end in these bytes; time: ns, of their arrival."""
+        """Return the frames whose lines end in these bytes; time: their arrival, ns."""
         text = bytearray(self._rest + data)
         most = len(text) // _SHORTEST + 1
         ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
@@ -62,7 +62,7 @@ class SlcanParser:
 
 @inline
 def _line(text, start, end, payload):  # type: ignore[no-untyped-def]
-    """Read one line, its bytes into payload. Returns 1 (a frame), 0 (an answer) or −1 (neither), id and length."""
+    """Parse one line, its data into payload. Returns 1 (a frame), 0 (an answer) or −1 (neither), id and length."""
     ident = length = np.int64(0)
     kind = _LETTERS[text[start]]
     size = end - start
@@ -97,10 +97,10 @@ def _line(text, start, end, payload):  # type: ignore[no-untyped-def]
 
 @kernel(("u1[::1]", "b1", "i8", "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]"))
 def _parse(text, skipping, time, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
-    """Parse all lines that end in the text.
+    """Parse all complete lines of the text.
 
-    Returns the frames found, the bytes used, the lines that are neither frame nor answer, and whether to skip on.
-    A state of numbers, no layout: a layout as an argument costs 1 µs a call, a third of what a small batch takes.
+    Returns the number of frames, of used bytes, of lines that are neither frame nor answer, and whether to skip on. The
+    state is passed as numbers, since a layout as an argument costs 1 µs a call, a third of the time of a small batch.
     """
     start = found = malformed = 0
     for place in range(len(text)):
@@ -108,7 +108,7 @@ def _parse(text, skipping, time, ids, payload, lengths, times):  # type: ignore[
             continue
         if skipping:
             skipping = False
-        elif place > start:  # an empty line is an adapter's "done" or "refused"
+        elif place > start:  # an empty line is the answer "done" or "refused" of an adapter
             what, ident, length = _line(text, start, place, payload[found])
             if what > 0:
                 ids[found], lengths[found], times[found] = ident, length, time

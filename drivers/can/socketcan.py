@@ -1,6 +1,6 @@
-"""SocketCAN, read in bulk: filters, room in the queue, error frames with plain causes, interfaces that come and go.
+"""Reads SocketCAN in bulk: filters, size of the queue, causes of error frames, interfaces that go down and come back.
 
-An interface that is down keeps its socket: it goes on by itself. One that was removed must be opened anew.
+An interface that is down keeps its socket and continues by itself. A removed interface must be opened again.
 """
 
 import errno
@@ -31,10 +31,10 @@ _UP: Final = 1
 
 
 class SocketCan:
-    """One interface of the kernel, open for reading."""
+    """One CAN interface of the kernel, open for reading."""
 
     def __init__(self, channel: str, only: Collection[int] = (), keep_own: bool = True) -> None:
-        """only: ids that the kernel lets through, all where empty. Raises OSError."""
+        """only: ids that pass the kernel's filter, empty: all. Raises OSError."""
         self._name = channel
         self._down = False
         self._lost: LinkError | None = None
@@ -55,7 +55,7 @@ class SocketCan:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the kernel dropped, what this host sent itself, what is no frame, and what the bus complained of."""
+        """Return the counts of dropped frames, frames of this host, malformed records, and bus errors."""
         receiver = self._receiver
         return {
             "dropped": receiver.dropped,
@@ -66,7 +66,7 @@ class SocketCan:
         }
 
     def receive(self, timeout: float) -> Frames:
-        """Wait for the first frame, then take all that are there. Raises LinkError."""
+        """Wait for the first frame, then read all available frames. Raises LinkError."""
         before = self._before()
         try:
             frames = self._receiver.receive(timeout)
@@ -86,7 +86,7 @@ class SocketCan:
         return readings
 
     def _before(self) -> int:
-        """Error frames until now. Raises LinkError."""
+        """Return the number of error frames so far. Raises LinkError."""
         if self._lost is not None:
             raise self._lost
         return self._receiver.errors
@@ -99,7 +99,7 @@ class SocketCan:
         return self._lost
 
     def _look(self, before: int, found: int) -> None:
-        """Complaints of the bus among these frames, and whether the interface is up again. Raises LinkPausedError."""
+        """Process bus errors among these frames, and check that the interface is up. Raises LinkPausedError."""
         if self._receiver.errors != before:
             frames = self._receiver.frames(found)
             which = np.flatnonzero(frames.ids & ERROR)
@@ -116,7 +116,7 @@ class SocketCan:
         request = struct.pack("@16s16x", self._name.encode())
         try:
             answer = fcntl.ioctl(self._socket, _SIOCGIFFLAGS, request)
-        except OSError as error:  # removed
+        except OSError as error:  # the interface was removed
             raise link_error(self._name, error) from error
         return bool(struct.unpack_from("@H", answer, 16)[0] & _UP)
 
@@ -125,6 +125,6 @@ class SocketCan:
 
 
 def filters(ids: Collection[int]) -> bytes:
-    """CAN_RAW_FILTER for exactly these data frames (ids with EXTENDED)."""
+    """Return the CAN_RAW_FILTER for exactly these data frames (ids with EXTENDED)."""
     exact = EXTENDED | REMOTE
     return b"".join(struct.pack("=II", one, exact | (0x1FFF_FFFF if one & EXTENDED else 0x7FF)) for one in sorted(ids))

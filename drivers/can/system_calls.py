@@ -1,6 +1,6 @@
-"""System calls from within kernels, by name: a kernel with an address in it could not be kept on disk.
+"""System calls from kernels by name, since a kernel that contains an address cannot be cached on disk.
 
-Linux on 64-bit little-endian machines. Clocks are in ns; `clocks` is (2,) int64, scratch.
+It requires Linux on a 64-bit little-endian machine. Clocks are in ns; `clocks` is a work array, (2,) int64.
 """
 
 import ctypes
@@ -14,12 +14,12 @@ from drivers.jit import INTERPRETED, inline
 REALTIME, MONOTONIC = 0, 1
 _ABSOLUTE: Final = 1  # TIMER_ABSTIME
 _READABLE: Final = 1 << 32  # POLLIN, in a struct pollfd
-_BEST: Final = 2000  # ns between two looks at a clock that nothing has come between
+_BEST: Final = 2000  # largest time between two undisturbed reads of a clock, ns
 _NAMES: Final = ("recvmmsg", "clock_gettime", "clock_nanosleep", "poll")
 
 
 def _functions() -> tuple[Any, ...]:
-    """The functions of libc in _NAMES, and the one that says where errno is."""
+    """Return the functions of libc in _NAMES, and the one that returns the address of errno."""
     if not INTERPRETED:
         word, number, pointer = types.int32, types.uint32, types.intp
         where = types.CPointer(types.int32)  # type: ignore[no-untyped-call]
@@ -49,7 +49,7 @@ recvmmsg, _clock_gettime, _clock_nanosleep, _poll, errno_location = _functions()
 
 @inline
 def now(clock, clocks):  # type: ignore[no-untyped-def]
-    """ns of a clock."""
+    """Return the time of a clock, ns."""
     _clock_gettime(clock, clocks.ctypes.data)
     return clocks[0] * 1_000_000_000 + clocks[1]
 
@@ -63,14 +63,14 @@ def sleep_until(instant, clocks):  # type: ignore[no-untyped-def]
 
 @inline
 def readable(descriptor, timeout, clocks):  # type: ignore[no-untyped-def]
-    """Whether something can be read (or is wrong) within so many ms, or before a signal comes."""
+    """Whether the descriptor is readable (or has an error) within `timeout` ms, or before a signal comes."""
     clocks[0] = np.int64(descriptor) | _READABLE
     return _poll(clocks.ctypes.data, 1, timeout) > 0
 
 
 @inline
 def difference(clocks):  # type: ignore[no-untyped-def]
-    """CLOCK_REALTIME − CLOCK_MONOTONIC, read again where something came between."""
+    """Return CLOCK_REALTIME − CLOCK_MONOTONIC; the clocks are read again if the reading was interrupted."""
     best = np.int64(1 << 62)
     found = np.int64(0)
     for _ in range(5):

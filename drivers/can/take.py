@@ -1,10 +1,10 @@
-"""Frames taken from a socket by the hundred, and decoded: from the wait for them to the readings one kernel call.
+"""Reads hundreds of frames from a socket and decodes them, from waiting to readings in one kernel call.
 
 The structures are those of recvmmsg(2), cmsg(3) and linux/can.h.
 
-Stamps come as CLOCK_REALTIME. Each is converted with the difference of the clocks as it is now; where that cannot be
-true (before the queue was last empty, or later than now), because somebody has set the clock, with the difference as
-it was at the last call; where neither can be true, the frame is stamped as it is taken.
+Time stamps are on CLOCK_REALTIME. Each is converted with the present difference of the clocks. If the result is
+impossible (before the queue was last empty, or later than now) because the clock was set, the difference of the last
+call is used. If that is impossible too, the frame gets the time at which it is read.
 """
 
 from typing import Annotated, Final
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.can import packed_frame
-from drivers.can.burst import Burst, foreseen, met, missed, note
+from drivers.can.burst import Burst, burst_missed, first_frame_came, note_frames, time_of_burst
 from drivers.can.packed_frame import PackedRead
 from drivers.can.system_calls import MONOTONIC, difference, errno_location, now, readable, recvmmsg, sleep_until
 from drivers.decode.extract import CompiledLayout, extract
@@ -26,16 +26,16 @@ SO_RXQ_OVFL: Final = 40
 CONTROL: Final = 12  # words of a record's control messages: 32 bytes for the stamp, 24 for the drops, and spare
 # words of a struct mmsghdr
 NAME_SIZE: Final = 1
-VECTOR: Final = 2  # address of where the bytes go
+VECTOR: Final = 2  # address of the buffer for the bytes
 VECTORS: Final = 3
 CONTROLS: Final = 4  # address of the control messages
 CONTROL_SIZE: Final = 5
 FLAGS: Final = 6
 SIZE: Final = 7
-HEADER: Final = 8  # how many words there are
+HEADER: Final = 8  # number of words
 _CLASSIC: Final = 16
 FLEXIBLE: Final = 72  # bytes of a record
-_OWN_FRAME: Final = 0x4  # MSG_DONTROUTE: sent by this host
+_OWN_FRAME: Final = 0x4  # MSG_DONTROUTE: the frame was sent by this host
 _CUT_OFF: Final = 0x20  # MSG_TRUNC
 _DONTWAIT: Final = 0x40
 _STAMP: Final = 1 | SO_TIMESTAMPNS << 32  # level SOL_SOCKET and type of a control message
@@ -47,26 +47,26 @@ Marks = Annotated[NDArray[np.uint32], Array("u4", 2)]
 
 
 class Intake(Layout):
-    """A socket, what is known of it between two calls, and where its frames go. Instants are ns."""
+    """The state of reading a socket between two calls, and the buffers for its frames. Instants are ns."""
 
     descriptor: int
-    packed: bool  # the datagrams are python-can's maps, not the kernel's records
-    keep_own: bool  # frames of this host are wanted too
+    packed: bool  # whether datagrams are python-can's maps instead of the kernel's records
+    keep_own: bool  # whether frames of this host are delivered too
     burst: Burst
     # what the system call fills
     headers: Annotated[IntegerMatrix, "records", "8"]  # struct mmsghdr of each record
     records: Annotated[Words, "records", "width"]  # bytes of each record
     control: Annotated[IntegerMatrix, "records", "12"]  # control messages of each record
     # clocks, errors and counts
-    difference: int = 0  # CLOCK_REALTIME − CLOCK_MONOTONIC, when frames were taken last
-    empty: int = 0  # when the queue was empty last, monotonic
-    seen_drops: int = 0  # by the kernel's counter of 32 bits, as it was last
+    difference: int = 0  # CLOCK_REALTIME − CLOCK_MONOTONIC at the last read
+    empty: int = 0  # time at which the queue was last empty, monotonic
+    seen_drops: int = 0  # last value of the kernel's 32-bit counter
     dropped: int = 0  # frames that the kernel dropped
     own: int = 0  # frames that this host sent
     malformed: int = 0  # records that are no frames
-    restamped: int = 0  # frames whose own stamp could not be true
+    restamped: int = 0  # frames with an impossible time stamp, which was replaced
     errors: int = 0  # error frames
-    errno: int = 0  # why a call failed
+    errno: int = 0  # error number of a failed call
     pending: int = 0  # errno that the next call reports; 0: none
     # frames
     marks: Annotated[Marks, "2", "frames"]  # ids; flags of the readings
@@ -83,20 +83,20 @@ class Intake(Layout):
 
 @inline
 def _believable(time, empty, arrived):  # type: ignore[no-untyped-def]
-    """Whether a frame can have come then: after the queue was empty, before now."""
+    """Whether a frame can have arrived at this time: after the queue was empty and before now."""
     return empty - _SLACK <= time <= arrived + _SLACK
 
 
 @kernel((Intake,))
 def settle(intake):  # type: ignore[no-untyped-def]
-    """The clocks as they are when a socket is opened."""
+    """Initialise the clocks when a socket is opened."""
     intake.difference = difference(intake.clocks)
     intake.empty = now(MONOTONIC, intake.clocks)
 
 
 @inline
 def _control_messages(control, size, intake):  # type: ignore[no-untyped-def]
-    """The stamp in a record's control messages (ns of CLOCK_REALTIME, 0: none); drops are added up."""
+    """Return the time stamp in a record's control messages (CLOCK_REALTIME, ns; 0: none), and add up dropped frames."""
     stamp = np.int64(0)
     place = 0
     while 8 * place + 16 <= size:
@@ -114,7 +114,7 @@ def _control_messages(control, size, intake):  # type: ignore[no-untyped-def]
 
 @inline
 def _time(stamp, apart, arrived, intake):  # type: ignore[no-untyped-def]
-    """A stamp on CLOCK_MONOTONIC."""
+    """Convert a time stamp to CLOCK_MONOTONIC."""
     time = stamp - apart
     if not _believable(time, intake.empty, arrived):
         time = stamp - intake.difference
@@ -126,7 +126,7 @@ def _time(stamp, apart, arrived, intake):  # type: ignore[no-untyped-def]
 
 @inline
 def _record(record, size, cut_off, words, found):  # type: ignore[no-untyped-def]
-    """Read a record of the kernel into words and found. Returns whether it is one."""
+    """Parse a record of the kernel into `words` and `found`. Returns whether it is a valid frame."""
     ident = np.int64(record[0])
     length = (ident >> 32) & 0xFF
     if size not in (_CLASSIC, FLEXIBLE) or length > size - 8 or cut_off:
@@ -141,7 +141,7 @@ def _record(record, size, cut_off, words, found):  # type: ignore[no-untyped-def
 
 @inline
 def _take(intake):  # type: ignore[no-untyped-def]
-    """Take what is there, without waiting. Returns the number of frames, or −1 and the intake's errno."""
+    """Read all available frames without waiting. Returns their number, or −1 and sets `errno` of the intake."""
     headers, records, control, clocks = intake.headers, intake.records, intake.control, intake.clocks
     marks, words, one_frame = intake.marks, intake.words, intake.found
     found = 0
@@ -193,44 +193,44 @@ def _take(intake):  # type: ignore[no-untyped-def]
 
 @inline
 def _wait_and_take(timeout, intake):  # type: ignore[no-untyped-def]
-    """The next burst: as a whole where it is foreseen, else what is there once its first frame is."""
+    """Read the next burst: as a whole if it is predicted, else all frames that are available with its first frame."""
     if intake.pending:
         intake.errno, intake.pending = intake.pending, 0
         return -1
     burst, clocks = intake.burst, intake.clocks
     found = 0
-    until = foreseen(burst, now(MONOTONIC, clocks))
+    until = time_of_burst(burst, now(MONOTONIC, clocks))
     if until > 0:
         sleep_until(until, clocks)
         found = _take(intake)
         if found > 0:
-            met(burst, until, True)
+            first_frame_came(burst, until, True)
         elif found < 0 and intake.errno not in _AGAIN:
             return found
         else:
-            missed(burst)
+            burst_missed(burst)
     if found <= 0:
         if readable(intake.descriptor, timeout, clocks):
             arrived = now(MONOTONIC, clocks)
-            pause = met(burst, arrived, False)
+            pause = first_frame_came(burst, arrived, False)
             if pause > 0:
                 sleep_until(arrived + pause, clocks)
         found = _take(intake)
     if found > 0:
         burst.read = now(MONOTONIC, clocks)
-        note(burst, intake.times[:found])
+        note_frames(burst, intake.times[:found])
     return found
 
 
 @kernel(("i4", Intake))
 def receive(timeout, intake):  # type: ignore[no-untyped-def]
-    """Wait (timeout: ms) and take frames. Returns how many, or −1 and the intake's errno."""
+    """Wait (timeout: ms) and read frames. Returns their number, or −1 and sets `errno` of the intake."""
     return _wait_and_take(timeout, intake)
 
 
 @kernel(("i4", Intake))
 def read(timeout, intake):  # type: ignore[no-untyped-def]
-    """Take and decode in one call (see extract): returns how many frames, and how many readings or −1."""
+    """Read and decode in one call (see extract). Returns the numbers of frames and of readings, or −1."""
     found = _wait_and_take(timeout, intake)
     if found <= 0:
         return found, 0

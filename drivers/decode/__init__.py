@@ -1,1 +1,1 @@
-"""From bits to readings in SI: extract.py has the kernel, decoder.py its tables and what is counted as lost."""
+"""From bits to readings in SI: extract.py contains the kernel, decoder.py its tables and the counters of losses."""

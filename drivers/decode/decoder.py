@@ -1,4 +1,4 @@
-"""Whole batches of frames to Readings, by tables compiled from the layout: one kernel call a batch."""
+"""Decodes batches of frames to readings with tables compiled from the layout, by one kernel call a batch."""
 
 import logging
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from drivers.layout.frame import FrameGuard, FrameLayout, Frames, Selector, Sign
 from drivers.reading import READING
 
 CAUSES: Final = tuple(one.name for one in DecodingTotals.fields() if one.name != "frames")
-_WATCH: Final = 100_000_000  # ns between two looks for frames that have gone silent
+_WATCH: Final = 100_000_000  # ns between two checks for silent frames
 _KINDS: Final = {"signed": extract.SIGNED, "unsigned": extract.UNSIGNED}
 _FLOATS: Final = {16: extract.HALF, 32: extract.SINGLE, 64: extract.DOUBLE}
 
@@ -24,21 +24,21 @@ log = logging.getLogger("jointwatch")
 
 
 class Decoder:
-    """Decodes batches of frames to READING arrays, for exactly the wanted signals.
+    """Decodes batches of frames to READING arrays of exactly the requested signals.
 
-    Signals of one frame stand together, frames are in order of time. `counts` totals the frames and every loss by
-    cause: unmatched (id not in the layout), truncated (shorter than the layout), remote and error frames, bad_checksum
-    (refused), lost (missing by the frames' own counter), restarted (the counter went back or stood still), silent
-    (times that a frame was not heard of within its time-out); and values that were delivered as NaN: invalid (the
-    device's own mark), out_of_range (the layout's limits), non_finite.
+    Readings of one frame are adjacent, and frames are in order of time. `counts` contains the number of frames and
+    every loss by cause: unmatched (id not in the layout), truncated (shorter than the layout), remote and error frames,
+    bad_checksum (refused), lost (missing by the frames' own counter), restarted (the counter went back or did not
+    change), silent (how often a frame exceeded its time-out); and values delivered as NaN: invalid (marked by the
+    device), out_of_range (limits of the layout), non_finite.
     """
 
     def __init__(self, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
         self._silences = 0
         ordered = sorted(wanted, key=lambda one: layout.signals[one.signal].frame)
-        self.layout = _compiled(layout, ordered)  # as extract reads it
-        self.most = max((one.count for one in self.layout.frames), default=0)  # readings of one frame
+        self.layout = _compiled(layout, ordered)  # in the form that extract.py reads
+        self.most = max((one.count for one in self.layout.frames), default=0)  # largest number of readings of one frame
         self._patience = _patience(layout, {layout.signals[one.signal].frame for one in wanted})
         self._due = 0
         self._silent: set[int] = set()
@@ -50,7 +50,7 @@ class Decoder:
         return {name: getattr(totals, name) for name in ("frames", *CAUSES)} | {"silent": self._silences}
 
     def decode(self, frames: Frames) -> NDArray[np.void]:
-        """READING array of the wanted signals in these frames; what is lost is counted."""
+        """Return the READING array of the requested signals in these frames; losses are counted."""
         readings = np.empty(len(frames.ids) * self.most, READING)
         made = extract.extract(
             frames.ids,
@@ -71,14 +71,14 @@ class Decoder:
         return bool(self._patience)
 
     def watch(self, now: int) -> None:
-        """Count and name the frames that have been silent for longer than their time-out. now: monotonic ns."""
+        """Count and log the frames that have been silent for longer than their time-out. now: monotonic ns."""
         if not self._patience or now < self._due:
             return
         self._due = now + _WATCH
         for slot, guard in self._patience.items():
             frame = self.layout.frames[slot]
             seen = frame.seen
-            if seen == 0:  # its time runs from the first look
+            if seen == 0:  # its time-out begins with the first check
                 frame.seen = now
             elif now - seen > guard.timeout:
                 if slot not in self._silent:
@@ -91,7 +91,7 @@ class Decoder:
 
 
 def _compiled(layout: FrameLayout, wanted: Sequence[Wanted]) -> CompiledLayout:
-    """All that is wanted (sorted by frame) of a layout."""
+    """Compile the requested signals of a layout, sorted by frame."""
     ids = sorted(layout.lengths)
     signals = _Signals(layout, wanted)
     owners = np.searchsorted(ids, [layout.signals[one.signal].frame for one in wanted])
@@ -113,7 +113,7 @@ def _compiled(layout: FrameLayout, wanted: Sequence[Wanted]) -> CompiledLayout:
 
 
 class _Signals:
-    """Signals sorted by frame, then counters of frames, then selectors."""
+    """Table of signals sorted by frame, then counters of frames, then selectors."""
 
     def __init__(self, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         self.rows: list[CompiledSignal] = []
@@ -127,7 +127,7 @@ class _Signals:
             self.add(signal, one)
 
     def add(self, signal: Signal, wanted: Wanted) -> int:
-        """One more row; value = wanted.scale × (scale × raw + offset) + wanted.offset."""
+        """Add a row; value = wanted.scale × (scale × raw + offset) + wanted.offset."""
         left = 64 - signal.bits
         word, spill, shift = _place(signal)
         kind = _FLOATS[signal.bits] if signal.kind == "float" else _KINDS[signal.kind]
@@ -152,7 +152,7 @@ class _Signals:
         return len(self.rows) - 1
 
     def finish(self) -> None:
-        """Put selectors above the signals that have some."""
+        """Add the selectors of the signals that have them."""
         while self._pending:
             row, selector = self._pending.pop()
             above = self._select(row, selector)
@@ -160,7 +160,7 @@ class _Signals:
                 self._pending.append((above, selector.signal.selector))
 
     def _select(self, row: int, selector: Selector) -> int | None:
-        """Put a selector above a row; its own row where it is new."""
+        """Assign a selector to a row; a new selector gets its own row."""
         known = self._selectors.get(selector)
         above = self.add(selector.signal, Wanted(0, "")) if known is None else known
         self._selectors[selector] = above
@@ -171,7 +171,7 @@ class _Signals:
 
 
 def _frame(length: int, first: int, count: int, guard: FrameGuard | None, signals: _Signals) -> CompiledFrame:
-    """A frame with its signals from the first one on; its counter and its suffix are added to the signals."""
+    """Compile a frame with its signals from `first` on; its counter and suffix are added to the signals."""
     frame = CompiledFrame(length=length, first=first, count=count, checksum=NO_CHECKSUM)
     if guard is None:
         return frame
@@ -187,20 +187,21 @@ def _frame(length: int, first: int, count: int, guard: FrameGuard | None, signal
 
 @lru_cache
 def _checksum(name: str) -> CompiledChecksum:
-    """A checksum, which all frames share that have it."""
+    """Return the compiled checksum, which frames with the same algorithm share."""
     return CHECKSUMS[name].compiled()
 
 
 def _place(signal: Signal) -> tuple[int, int, int]:
-    """Word of the least significant bit, the other word (or −1) where the signal spills over, bits to shift right."""
+    """Return the word of the least significant bit, the word into which the signal extends (or −1), and bits to shift
+    right."""
     first, last = signal.span()
-    if signal.motorola:  # bit 0 of the wire is the most significant of word 0
+    if signal.motorola:  # bit 0 on the wire is the most significant bit of word 0
         return last // 64, first // 64 if first // 64 < last // 64 else -1, 63 - last % 64
     return first // 64, last // 64 if last // 64 > first // 64 else -1, first % 64
 
 
 def _index(ids: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ids and their slots by open addressing, at most a quarter full."""
+    """Build the hash table from ids to slots by open addressing, at most a quarter full."""
     size = 1 << max(4, (4 * len(ids)).bit_length())
     keys, slots = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
     for slot, ident in enumerate(ids):
@@ -211,22 +212,23 @@ def _index(ids: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return keys, slots
 
 
-NOTHING: Final = _compiled(FrameLayout({}, {}), ())  # of a bus of which nothing is wanted
+NOTHING: Final = _compiled(FrameLayout({}, {}), ())  # the layout of a bus without requested signals
 
 
 def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Words of 64 bits as the kernel reads them; a copy of payloads of odd width or read-only (ours are not)."""
+    """Return the payload as 64-bit words for the kernel; payloads of odd width or read-only ones (not ours) are
+    copied."""
     if payload.shape[1] % 8 or not payload.flags.writeable or not payload.flags.c_contiguous:
         payload = np.pad(payload, ((0, 0), (0, -payload.shape[1] % 8)))
     return payload.view(np.uint64)
 
 
 def _sorted(frames: Frames) -> Frames:
-    """Equal times stay in order of arrival."""
+    """Sort frames by time; frames with equal times keep their order of arrival."""
     return frames.part(frames.times.argsort(kind="stable"))
 
 
 def _patience(layout: FrameLayout, frames: set[int]) -> dict[int, FrameGuard]:
-    """Slot → guard of the frames that are waited for."""
+    """Return slot → guard of the frames that have a time-out."""
     slots = {ident: slot for slot, ident in enumerate(sorted(layout.lengths))}
     return {slots[one]: guard for one, guard in layout.guards.items() if one in frames and guard.timeout}

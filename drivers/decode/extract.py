@@ -1,8 +1,8 @@
-"""The kernel that decodes: for every frame its slot, for every wanted signal of it the bits, the number, the SI value.
+"""The decoding kernel: finds the slot of every frame, and for each of its signals the bits, the number, the SI value.
 
-A payload is read as 64-bit words. Bits count from the least significant of a word for Intel signals; for Motorola ones
-the words are taken with their bytes swapped, so that both are a shift, and where a signal spills over a word's end
-the other word's bits are put on top.
+A payload is read as 64-bit words. For Intel signals, bits count from the least significant bit of a word. For Motorola
+signals the bytes of each word are swapped first, so that both kinds need only a shift. If a signal extends into a
+second word, the bits of that word are added on top.
 """
 
 from typing import Annotated, Final
@@ -24,46 +24,46 @@ DOUBLE: Final = 5  # … binary64
 
 
 class CompiledSignal(Layout):
-    """Where the bits of a signal are, and what they mean: value = scale × number + offset."""
+    """The place of a signal's bits, and their meaning: value = scale × number + offset."""
 
-    word: int  # of the payload, with the least significant bit
-    spill: int  # the other word, where the signal spills over; −1: it does not
-    shift: int  # bits to the right
+    word: int  # index of the payload's word with the least significant bit
+    spill: int  # index of the second word if the signal extends into it; −1: it does not
+    shift: int  # bits to shift right
     motorola: bool
-    kind: int  # of number
-    left: int  # bits to the left, after which it stands at the left end of the word
+    kind: int  # kind of number
+    left: int  # bits to shift left, so that the signal is at the left end of the word
     channel: int
     scale: float  # SI
     offset: float  # SI
-    low: float  # limits of the number
+    low: float  # limits of the number: lowest and highest
     high: float
-    marked: bool  # whether `invalid` means that there is no value
-    invalid: int  # bits, as they stand at the left end of the word
-    selector: int = -1  # the signal that says whether this one is there; −1: it always is
-    first_value: int = 0  # of `allowed`: the selector's values under which it is there …
+    marked: bool  # whether the pattern `invalid` marks a missing value
+    invalid: int  # bit pattern at the left end of the word
+    selector: int = -1  # row of the signal that selects whether this one is present; −1: it always is
+    first_value: int = 0  # index in `allowed` of the first value of the selector for which it is present
     values: int = 0  # … and how many
 
 
 class CompiledFrame(Layout):
-    """What a frame has, and how it is checked."""
+    """The signals and checks of a frame."""
 
-    length: int  # bytes at least
-    first: int  # its signals that are wanted …
+    length: int  # least number of bytes
+    first: int  # row of its first requested signal
     count: int  # … and how many
     checksum: CompiledChecksum
-    check_start: int = 0  # byte at which the checksum stands; it covers the others …
+    check_start: int = 0  # index of the checksum's byte; it covers the other bytes …
     check_extent: int = 0  # … before this one
-    check_big: bool = False  # its first byte is the most significant
-    suffix: int = 0  # of `allowed`: bytes that both ends add to those covered …
+    check_big: bool = False  # whether its first byte is the most significant
+    suffix: int = 0  # index in `allowed` of the first byte that both ends add to the covered bytes
     suffixes: int = 0  # … and how many
-    counter: int = -1  # the signal that counts the messages; −1: there is none
+    counter: int = -1  # row of the signal that counts the messages; −1: there is none
     modulo: int = 1  # of the counter
-    last: int = -1  # what the counter said last; −1: no frame yet
-    seen: int = 0  # monotonic ns of the last one; 0: no frame yet
+    last: int = -1  # last value of the counter; −1: no frame yet
+    seen: int = 0  # monotonic ns of the last frame; 0: no frame yet
 
 
 class DecodingTotals(Layout):
-    """What became of frames and values since the beginning; see Decoder."""
+    """Counts of frames and values since the beginning, see Decoder."""
 
     frames: int
     unmatched: int
@@ -79,7 +79,7 @@ class DecodingTotals(Layout):
 
 
 class CompiledLayout(Layout):
-    """All that is wanted of a bus, as the kernel reads it."""
+    """The requested signals of a bus in the form that the kernel reads."""
 
     keys: Annotated[Integers, "places"]  # ids, by open addressing …
     slots: Annotated[Integers, "places"]  # … and their frames; −1: nothing is here
@@ -97,7 +97,7 @@ _WORD_BITS: Final = np.uint64(64)
 
 @inline
 def swapped(word):  # type: ignore[no-untyped-def]
-    """The bytes of a word in the other order."""
+    """Return a word with its bytes in reverse order."""
     word = ((word & np.uint64(0x00FF00FF00FF00FF)) << np.uint64(8)) | (
         (word >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
     )
@@ -109,7 +109,7 @@ def swapped(word):  # type: ignore[no-untyped-def]
 
 @inline
 def bits_of(words, row, signal):  # type: ignore[no-untyped-def]
-    """The bits of a signal, as an unsigned integer shifted to the left end of its word."""
+    """Return the bits of a signal as an unsigned integer shifted to the left end of its word."""
     shift = np.uint64(signal.shift)
     word = words[row, signal.word]
     if signal.motorola:
@@ -138,7 +138,7 @@ def half(raw):  # type: ignore[no-untyped-def]
 
 @inline
 def number_of(bits, left, kind):  # type: ignore[no-untyped-def]
-    """The bits of a signal (at the left end of the word) as a number."""
+    """Convert the bits of a signal (at the left end of the word) to a number."""
     if kind == SIGNED:
         return np.float64(np.uint64(bits).view(np.int64) >> np.int64(left))
     raw = bits >> np.uint64(left)
@@ -155,7 +155,7 @@ def number_of(bits, left, kind):  # type: ignore[no-untyped-def]
 
 @inline
 def is_there(words, row, signal, signals, allowed):  # type: ignore[no-untyped-def]
-    """Whether every selector above a signal has one of the values under which the signal is there."""
+    """Whether every selector of a signal has one of the values for which the signal is present."""
     below = signal
     while below.selector >= 0:
         above = signals[below.selector]
@@ -177,13 +177,13 @@ def is_there(words, row, signal, signals, allowed):  # type: ignore[no-untyped-d
 
 @inline
 def byte_at(words, row, index):  # type: ignore[no-untyped-def]
-    """One byte of a payload."""
+    """Return one byte of a payload."""
     return np.int64((words[row, index // 8] >> (_STEP * np.uint64(index % 8))) & _BYTE)
 
 
 @inline
 def is_intact(words, row, frame, suffixes):  # type: ignore[no-untyped-def]
-    """Whether a frame's checksum is the one of its other bytes, and of those that both ends add to them."""
+    """Whether a frame's checksum matches its other bytes and the bytes that both ends add."""
     checksum = frame.checksum
     start, size = frame.check_start, checksum.size
     value = checksum.first
@@ -202,14 +202,14 @@ def is_intact(words, row, frame, suffixes):  # type: ignore[no-untyped-def]
 
 @inline
 def follow(frame, value, totals):  # type: ignore[no-untyped-def]
-    """Count what a message counter says is missing since the last frame of its id; −1: no frame yet."""
+    """Count the frames that are missing since the last frame of this id, by its message counter."""
     last = frame.last
     frame.last = value
     if last < 0:
         return
     modulo = frame.modulo
     gap = (value - last - 1) % modulo
-    # a wide counter that seems to have lost half its range went back; of a narrow one only a standstill tells
+    # a wide counter with a gap of half its range went back; for a narrow counter only a standstill shows a restart
     if gap == modulo - 1 or (modulo >= 256 and gap >= modulo // 2):
         totals.restarted += 1
     else:
@@ -218,13 +218,13 @@ def follow(frame, value, totals):  # type: ignore[no-untyped-def]
 
 @inline
 def hashed(ident):  # type: ignore[no-untyped-def]
-    """Where in the table of ids to look first (before the mask)."""
+    """Return the hash of an id (before the mask)."""
     return (ident * 40503) >> 4
 
 
 @inline
 def slot_of(ident, keys, slots):  # type: ignore[no-untyped-def]
-    """A frame's row in the table of frames, −1 where the layout does not know it; keys: open addressing."""
+    """Return the row of a frame in the table of frames, −1 if its id is not in the layout; keys: open addressing."""
     mask = len(keys) - 1
     place = hashed(ident) & mask
     while slots[place] >= 0:
@@ -236,7 +236,7 @@ def slot_of(ident, keys, slots):  # type: ignore[no-untyped-def]
 
 @kernel(("u4[::1]", "u8[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]", CompiledLayout, "i8[::1]"))
 def extract(ids, words, lengths, times, flags, layout, readings):  # type: ignore[no-untyped-def]
-    """Decode a batch; returns how many readings were written, or −1 (nothing done) where times are out of order.
+    """Decode a batch; returns the number of readings, or −1 without decoding if times are out of order.
 
     ids, words, lengths, times: (n,) and (n, width / 8), as in Frames; flags: (n,) for the readings, or empty.
     readings: room for three words each: time, value, channel and flags.
@@ -278,7 +278,7 @@ def extract(ids, words, lengths, times, flags, layout, readings):  # type: ignor
             bits = bits_of(words, row, signal)
             number = number_of(bits, signal.left, signal.kind)
             value = signal.scale * number + signal.offset
-            # one cause each: the device's own mark before a NaN before a limit
+            # one cause for each value: first the mark of the device, then NaN, then the limits
             if signal.marked and np.uint64(bits).view(np.int64) == signal.invalid:
                 totals.invalid += 1
                 value = np.nan

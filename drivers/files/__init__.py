@@ -1,1 +1,2 @@
-"""Recordings and logs as drivers: player.py plays any of them at its own pace, the others read a format each."""
+"""Recordings and logs as drivers: player.py plays any of them at the recorded speed; each other file reads one
+format."""

@@ -1,4 +1,5 @@
-"""Reports how many bytes of a long recording were read to a listener that `observed` sets; by default there is none."""
+"""Reports the number of bytes read from a long recording to an observer that `observed` sets; by default there is
+none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ _OBSERVER: Final[ContextVar[Callable[[int], None] | None]] = ContextVar("observe
 
 
 def note(count: int) -> None:
-    """Tell the observer, if there is one, of bytes that were read."""
+    """Report read bytes to the observer, if there is one."""
     observer = _OBSERVER.get()
     if observer is not None:
         observer(count)
@@ -17,7 +18,7 @@ def note(count: int) -> None:
 
 @contextmanager
 def observed(observer: Callable[[int], None]) -> Iterator[None]:
-    """Give every count of bytes that is read within to the observer."""
+    """Report every count of bytes that are read in this context to the observer."""
     token = _OBSERVER.set(observer)
     try:
         yield

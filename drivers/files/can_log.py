@@ -1,4 +1,5 @@
-"""Recordings of CAN traffic as batches of frames: candump logs by a kernel, ASC, BLF, MF4, TRC … by python-can."""
+"""Reads recordings of CAN traffic as batches of frames: candump logs with a kernel, ASC, BLF, MF4, TRC … with
+python-can."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -13,18 +14,18 @@ from drivers.can.adapter import from_messages
 from drivers.files.bytes_read import note
 from drivers.layout.frame import Frames
 
-BLOCK: Final = 1 << 20  # bytes of text at a time
-MESSAGES: Final = 4096  # of python-can's at a time
-LATEST: Final = 4e9  # s since 1970; a time that is none is later, or NaN
-IDENTIFIERS: Final = 1 << 29  # of extended frames
+BLOCK: Final = 1 << 20  # bytes of text in one batch
+MESSAGES: Final = 4096  # python-can's messages in one batch
+LATEST: Final = 4e9  # s since 1970; invalid times are later, or NaN
+IDENTIFIERS: Final = 1 << 29  # number of ids of extended frames
 CANDUMP: Final = (".log", ".txt", ".candump")
 
 
 class LogFile:
-    """A recording, read once from beginning to end; times are ns as written."""
+    """A recording that is read once from beginning to end; times are ns as written."""
 
     def __init__(self, path: Path, channel: str = "") -> None:
-        """channel: the one that is wanted, all where empty."""
+        """channel: the channel that is used; empty: all."""
         from drivers.files.candump import CandumpParser  # kernels that only a log needs
 
         self._path, self._channel = path, channel
@@ -33,7 +34,7 @@ class LogFile:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What was no frame, and frames of other channels."""
+        """Return the counts of malformed lines and of frames of other channels."""
         counts = self._text.counts
         return {
             "malformed": counts["malformed"] + self._malformed,
@@ -41,7 +42,7 @@ class LogFile:
         }
 
     def blocks(self) -> Iterator[Frames]:
-        """Its frames, a batch at a time. Raises DriverError where it cannot be read, or breaks off."""
+        """Yield its frames in batches. Raises DriverError if the file cannot be read or breaks off."""
         try:
             yield from self._candump() if self._path.suffix.lower() in CANDUMP else self._messages()
         except OSError as error:
@@ -72,21 +73,21 @@ class LogFile:
                         block = []
         except (OSError, DriverError):
             raise
-        except Exception as error:  # python-can's readers raise whatever a broken file makes them stumble over
+        except Exception as error:  # python-can's readers raise any type of error for a damaged file
             damage = error
-        if block:  # what came before the damage is delivered first
+        if block:  # frames before the damage are delivered first
             yield self._frames(block)
         if damage is not None:
             raise DriverError(f"{self._path}: breaks off after {count} frames: {_reason(damage)}") from damage
 
     def _reader(self) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # a file that a reader does not like, it leaves open
+            warnings.simplefilter("ignore", ResourceWarning)  # a reader that refuses a file leaves it open
             try:
                 return can.LogReader(self._path)
             except OSError:
                 raise
-            except NotImplementedError:  # python-can's way to say it; the file was not even looked at
+            except NotImplementedError:  # python-can raises this if asammdf is missing, without reading the file
                 raise DriverError(
                     f"{self._path}: reading MF4 takes asammdf, found none: pip install 'jointwatch[mf4]'"
                 ) from None
@@ -105,9 +106,9 @@ class LogFile:
 
 
 def _place(reader: Any) -> int:
-    """Bytes of its file that a reader of python-can has taken; 0 where it does not say."""
+    """Return the number of bytes that a reader of python-can has read from its file; 0 if unknown."""
     file = getattr(reader, "file", None)
-    buffer: Any = getattr(file, "buffer", file)  # text: what was taken from the bytes below
+    buffer: Any = getattr(file, "buffer", file)  # a text file: use the position of its underlying bytes
     return int(buffer.tell()) if hasattr(buffer, "tell") else 0
 
 

@@ -1,9 +1,9 @@
-"""The text that candump writes, to a log (-L, -l) or to the screen, parsed whole buffers at a time.
+"""Parses the text that candump writes to a log (-L, -l) or to the screen, a whole buffer at a time.
 
 ``(1631416514.717133) can0 0D2#0000FFFF10000000`` · ``…#R8`` remote, asking for 8 bytes · ``…##1AABB`` FD with its flags
-(1: bit rate switched, 2: sender error passive) · a direction may follow, T: sent by the host that wrote the log ·
-``(…)  can0  0D2   [8]  00 00 FF FF 10 00 00 00``, with or without time. Empty lines and those that begin with # are
-nothing; what else is no frame is counted as malformed.
+(1: bit rate switched, 2: sender error passive) · a direction may follow, T: sent by the host that wrote the log · ``(…)
+can0  0D2   [8]  00 00 FF FF 10 00 00 00``, with or without time. Empty lines and lines that begin with # are ignored;
+any other line without a frame is counted as malformed.
 """
 
 from typing import Final
@@ -18,12 +18,12 @@ WIDTH: Final = 64
 _NUMBER: Final = np.full(256, -1, np.int64)  # ASCII → value of a hexadecimal digit
 for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
     _NUMBER[list(_hexadecimal)] = range(16)
-_SHORTEST: Final = 6  # bytes of a line with a frame: "c 1#R", and its end
+_SHORTEST: Final = 6  # bytes of the shortest line with a frame: "c 1#R" and the end of the line
 _CAPITAL_T: Final = 84
 
 
 class CandumpParser:
-    """Finds the frames in a log, however it is cut. `counts`: malformed lines, and frames of other channels."""
+    """Finds frames in a log that may be cut anywhere. `counts`: malformed lines, and frames of other channels."""
 
     def __init__(self, channel: str = "") -> None:
         """channel: the one that is wanted, all where empty."""
@@ -32,7 +32,8 @@ class CandumpParser:
         self.counts = {"malformed": 0, "other_channels": 0}
 
     def feed(self, data: bytes, last: bool = False) -> Frames:
-        """The frames whose lines end in these bytes, or at the end of the last ones; times: ns, as written."""
+        """Return the frames whose lines end in these bytes, or at the end of the file if `last`; times: ns, as
+        written."""
         text = bytearray(self._rest + data + (b"\n" if last else b""))
         most = len(text) // _SHORTEST + 1
         ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
@@ -49,7 +50,7 @@ class CandumpParser:
 
 @inline
 def _spaces(text, place, end):  # type: ignore[no-untyped-def]
-    """The next place that is no blank."""
+    """Return the index of the next character that is not a blank."""
     while place < end and text[place] in (32, 9):
         place += 1
     return place
@@ -57,7 +58,7 @@ def _spaces(text, place, end):  # type: ignore[no-untyped-def]
 
 @inline
 def _stamp(text, place, end):  # type: ignore[no-untyped-def]
-    """Time in ns and the place after it, −1 where it is none; text[place] is the opening bracket."""
+    """Parse a time: returns ns (−1: invalid) and the index after it; text[place] is the opening bracket."""
     place += 1
     time = np.int64(0)
     digits = 0
@@ -87,7 +88,8 @@ def _stamp(text, place, end):  # type: ignore[no-untyped-def]
 
 @inline
 def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
-    """Bytes in hexadecimal, with blanks between or not: how many, and the place after them; −1: half a byte."""
+    """Parse hexadecimal bytes with or without blanks: returns their number (−1: half a byte) and the index after
+    them."""
     count = 0
     while True:
         if blanks:
@@ -105,7 +107,7 @@ def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
 
 @inline
 def _identifier(text, place, end):  # type: ignore[no-untyped-def]
-    """The id of a frame with its flags, −1 where it is none, and the place after it."""
+    """Parse an id: returns the id with its flags (−1: invalid) and the index after it."""
     digits = 0
     ident = np.int64(0)
     while place < end and _NUMBER[text[place]] >= 0 and digits < 9:
@@ -122,7 +124,7 @@ def _identifier(text, place, end):  # type: ignore[no-untyped-def]
 
 @inline
 def _stated(text, place, end):  # type: ignore[no-untyped-def]
-    """The length that a line of the screen states in brackets, −1 where it states none, and the place of its bytes."""
+    """Parse the length in brackets in a line of the screen: returns it (−1: none) and the index of the bytes."""
     place = _spaces(text, place, end)
     if place >= end or text[place] != 91:
         return -1, place
@@ -138,7 +140,7 @@ def _stated(text, place, end):  # type: ignore[no-untyped-def]
 
 @inline
 def _line(text, place, end, channel, payload):  # type: ignore[no-untyped-def]
-    """Read one line, its bytes into payload.
+    """Parse one line, its data into payload.
 
     Returns 1 (a frame), 0 (one of another channel) or −1 (neither), its id, length, time (ns) and flags.
     """
@@ -178,7 +180,7 @@ def _line(text, place, end, channel, payload):  # type: ignore[no-untyped-def]
         length = max(stated, 0)
         if logged and place + 1 < end and 0 <= _NUMBER[text[place + 1]] <= 8:
             length = _NUMBER[text[place + 1]]
-        payload[:length] = 0  # it carries none
+        payload[:length] = 0  # a remote frame carries no data
         return (1 if wanted else 0), ident | REMOTE, length, time, flags
     length, place = _bytes(text, place, end, payload, not logged)
     if length < 0 or (stated >= 0 and length != stated) or (place < end and text[place] not in (32, 9, 39)):
@@ -188,9 +190,9 @@ def _line(text, place, end, channel, payload):  # type: ignore[no-untyped-def]
 
 @kernel(("u1[::1]", "u1[::1]", "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]"))
 def _parse(text, channel, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
-    """Parse all lines that end in the text.
+    """Parse all complete lines of the text.
 
-    Returns the frames found, the bytes used, the lines that hold no frame, and the frames of other channels.
+    Returns the numbers of frames, of used bytes, of lines without a frame, and of frames of other channels.
     """
     start = found = malformed = others = 0
     for place in range(len(text)):

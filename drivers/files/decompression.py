@@ -1,4 +1,4 @@
-"""Decompresses what a file brings, up to a size that is believed: a few kilobytes may claim to be a terabyte."""
+"""Decompresses data of files up to a size limit, since a few kilobytes may claim to be a terabyte."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -6,12 +6,12 @@ from typing import Final
 import lz4.frame  # type: ignore[import-untyped]
 import zstandard
 
-#: bytes, argued: Largest chunk or block that is decompressed; ours have less than 10 MB, others a few MB.
+#: bytes, argued: Largest size of a decompressed chunk or block; ours have less than 10 MB, others a few MB.
 LARGEST: Final = 1 << 28
 
 
 def decompressed(data: bytes, compression: str = "zstd") -> bytes:
-    """The content of a chunk. compression: "zstd", "lz4" or "". Raises ValueError."""
+    """Return the content of a chunk. compression: "zstd", "lz4" or "". Raises ValueError."""
     if compression not in WAYS:
         known = ", ".join(one or "none" for one in WAYS)
         raise ValueError(f"unknown compression {compression!r}, expected one of: {known}")
@@ -25,7 +25,7 @@ def decompressed(data: bytes, compression: str = "zstd") -> bytes:
 
 def _zstd(data: bytes) -> bytes:
     try:
-        promised = zstandard.frame_content_size(data)  # -1: the frame does not say
+        promised = zstandard.frame_content_size(data)  # -1: the frame does not state its size
         most = LARGEST if promised < 0 else min(promised, LARGEST)  # a buffer of this size is allocated for it
         with zstandard.ZstdDecompressor().stream_reader(data) as stream:
             found = stream.read(most + 1)

@@ -1,9 +1,8 @@
-"""The records of an MCAP file that may be growing while it is read, as far as they are whole. Format: mcap.dev/spec.
+"""Reads the complete records of an MCAP file that may be growing while it is read. Format: mcap.dev/spec.
 
-A recorder's write overwrites the end (DataEnd, summary, footer) of the write before with data and a new end, so who
-reads across a write sees both mixed. What stands before an end whose checksum is right has been written for good: it is
-looked for first, and nothing after it is touched. A file without one broke off; it is read up to its last whole
-record.
+Each write of a recorder overwrites the end (DataEnd, summary, footer) of the previous write with data and a new end, so
+a reader may see a mixture of both. Data before an end with a valid checksum are final. This end is therefore searched
+first, and nothing after it is read. A file without such an end broke off; it is read up to its last complete record.
 """
 
 import os
@@ -30,9 +29,9 @@ MESSAGE: Final = struct.Struct("<HIQQ")  # before its data: channel, sequence, l
 CHECKSUM: Final = 4  # bytes
 DATA_END: Final = HEAD.size + CHECKSUM  # bytes
 OWN: Final = 0x80  # opcodes from here on are free for applications
-LONGEST: Final = 1 << 32  # bytes of a record that is believed
-LIVE: Final = 1.0  # s since the last write in which a file without an end is taken to be in the middle of the next …
-STALLED: Final = 0.25  # s for which that write may pause, as where its process waits for a core or the disk
+LONGEST: Final = 1 << 32  # largest plausible size of a record, bytes
+LIVE: Final = 1.0  # s since the last write during which a file without an end is assumed to be in the middle of a write
+STALLED: Final = 0.25  # s for which that write may pause, as when its process waits for a processor or the disk
 LOOK_EVERY: Final = 0.005  # s
 PARSERS: Final[Mapping[int, Callable[[ReadDataStream], McapRecord]]] = {
     Opcode.ATTACHMENT: Attachment.read,
@@ -44,19 +43,19 @@ PARSERS: Final[Mapping[int, Callable[[ReadDataStream], McapRecord]]] = {
 
 
 def records(path: Path, messages: bool = True, strict: bool = False) -> Iterator[McapRecord]:
-    """Attachments, metadata and (with messages) schemas, channels and messages, in the order of the file.
+    """Yield attachments, metadata and (with messages) schemas, channels and messages, in the order of the file.
 
-    Raises OSError, and ValueError where it is not MCAP or damaged; with strict also where it breaks off.
+    Raises OSError, and ValueError if the file is not MCAP or is damaged; with `strict` also if it breaks off.
     """
     return (record for group in groups(path, messages, strict) for record in group)
 
 
 def groups(path: Path, messages: bool = True, strict: bool = False) -> Iterator[Sequence[McapRecord]]:
-    """The records as `records` has them, those of one chunk together."""
+    """Yield the same records as `records`, with those of one chunk together."""
     try:
         with path.open("rb") as stream:
             for opcode, body in _bodies(stream, strict):
-                if opcode == Opcode.MESSAGE and messages:  # outside of a chunk: other recorders write so
+                if opcode == Opcode.MESSAGE and messages:  # outside of a chunk, as other recorders write them
                     yield (Message.read(ReadDataStream(BytesIO(body)), len(body)),)
                 parser = PARSERS.get(opcode)
                 if parser is None or (opcode == Opcode.CHUNK and not messages):
@@ -70,7 +69,7 @@ def groups(path: Path, messages: bool = True, strict: bool = False) -> Iterator[
 
 
 def _contents(chunk: Chunk) -> list[McapRecord]:
-    """The records of a chunk, whose checksum is right. Raises ValueError and McapError."""
+    """Return the records of a chunk after checking its checksum. Raises ValueError and McapError."""
     raw = decompressed(chunk.data, chunk.compression)
     if chunk.uncompressed_crc not in (0, zlib.crc32(raw)):
         raise ValueError("the checksum (CRC) of a chunk is wrong")
@@ -82,7 +81,7 @@ def _contents(chunk: Chunk) -> list[McapRecord]:
         place = begin + length
         if place > len(raw) or (opcode == Opcode.MESSAGE and length < MESSAGE.size):
             raise ValueError(f"a record of kind {opcode} and {length} bytes does not fit into its chunk")
-        if opcode == Opcode.MESSAGE:  # by far the most
+        if opcode == Opcode.MESSAGE:  # by far the most frequent record
             channel, sequence, logged, published = MESSAGE.unpack_from(raw, begin)
             found.append(Message(channel, logged, raw[begin + MESSAGE.size : place], published, sequence))
         elif opcode in (Opcode.CHANNEL, Opcode.SCHEMA):
@@ -91,12 +90,12 @@ def _contents(chunk: Chunk) -> list[McapRecord]:
 
 
 def _checksum(attachment: bytes) -> int:
-    """What its writer found; 0: it did not look, and ours need not agree with it."""
+    """Return the stored checksum of an attachment; 0: its writer computed none, so it is not compared."""
     return int.from_bytes(attachment[-CHECKSUM:], "little") or zlib.crc32(attachment[:-CHECKSUM])
 
 
 def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
-    """Every record before the end of the data: opcode and content."""
+    """Yield every record before the end of the data: opcode and content."""
     end = settled(stream.fileno())
     limit = os.fstat(stream.fileno()).st_size if end is None else end
     begin = stream.read(min(len(MAGIC), limit))
@@ -106,7 +105,7 @@ def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
     while place + HEAD.size <= limit:
         opcode, length = HEAD.unpack(stream.read(HEAD.size))
         place += HEAD.size + length
-        if end is None and opcode in (0, Opcode.DATA_END):  # zeros: a disk that lost power
+        if end is None and opcode in (0, Opcode.DATA_END):  # zeros: the disk lost power
             break
         if not _known(opcode) or length > LONGEST or (place > limit and end is not None):
             raise ValueError(f"a record of kind {opcode} and {length} bytes stands at {place - length - HEAD.size}")
@@ -119,12 +118,12 @@ def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
 
 
 def _known(opcode: int) -> bool:
-    """Whether a record is of this version of the format, or an application's own."""
+    """Whether a record belongs to this version of the format, or to an application."""
     return 0 < opcode <= Opcode.DATA_END or opcode >= OWN
 
 
 def settled(file: int) -> int | None:
-    """Where the data end for good; None if that cannot be known: the file broke off."""
+    """Return the final end of the data; None if the file broke off and the end is unknown."""
     seen, since = None, time.monotonic()
     while (end := _end(file)) is None:
         state = os.fstat(file)
@@ -137,7 +136,7 @@ def settled(file: int) -> int | None:
 
 
 def _end(file: int) -> int | None:
-    """Where the data end by the end that the file has at this moment; None where that is not whole."""
+    """Return the end of the data according to the present end of the file; None if that is incomplete."""
     size = os.fstat(file).st_size
     tail = os.pread(file, FOOTER.size + len(MAGIC), max(0, size - FOOTER.size - len(MAGIC)))
     if len(tail) < FOOTER.size + len(MAGIC) or not tail.endswith(MAGIC):

@@ -1,7 +1,8 @@
 """A recording as a driver: at recorded speed, N times as fast, or as fast as it can be read.
 
-Times keep the recording's own spacing at any speed, so that rates and derivatives stay true. As fast as possible
-(speed 0) they are the recorded ones as they stand, so that two runs give the same; otherwise they begin with now.
+Times keep the recorded spacing at any speed, so that rates and derivatives stay correct. With speed 0 (as fast as
+possible) they are the recorded times, so that two runs give the same result; otherwise they begin with the present
+time.
 """
 
 import csv
@@ -25,7 +26,7 @@ from drivers.reading import empty
 from drivers.units import QuantitySettings, Scale
 
 LATEST: Final = float(1 << 62)  # ns
-ROWS: Final = 4096  # of a CSV file at a time
+ROWS: Final = 4096  # rows of a CSV file in one batch
 SEPARATORS: Final = ",;\t|"
 MESSAGE: Final = "row"
 _TIMES: Final = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
@@ -40,7 +41,8 @@ class ColumnSettings(QuantitySettings):
 
 
 class FileSettings(CanLayoutSettings):
-    """A recording: CAN traffic with its layout, a CSV file with its columns ("row.NAME"), or one of our own (MCAP)."""
+    """A recording: CAN traffic with its layout, a CSV file with its columns ("row.NAME"), or our own recording
+    (MCAP)."""
 
     kind: Literal["file"]
     path: Path = Field(description="candump log, .asc, .blf, .mf4, .trc …, .csv, or our own .mcap")
@@ -70,11 +72,11 @@ class FileSettings(CanLayoutSettings):
         return FrameLayout({0: 8 * len(signals)}, signals)
 
     def modules(self) -> tuple[str, ...]:
-        """Kernels of the decoder and of candump logs."""
+        """Return the modules with kernels of the decoder and of candump logs."""
         return "drivers.files.player", "drivers.files.candump"
 
     def wire(self) -> tuple[str, ...]:
-        """Every bus of a log is a wire of its own."""
+        """Return the file and bus, since every bus of a log counts as one wire."""
         return "file", str(self.path), self.channel
 
     def open(self, wanted: Sequence[Wanted]) -> "FilePlayer":
@@ -84,7 +86,7 @@ class FileSettings(CanLayoutSettings):
 
 
 class PlayedFile(Protocol):
-    """What is played."""
+    """The interface of a file that can be played."""
 
     @property
     def counts(self) -> Mapping[str, int]: ...
@@ -99,7 +101,7 @@ def _recording(settings: FileSettings) -> PlayedFile:
 
 
 class CsvFile:
-    """A CSV file's rows as frames of 64-bit floats; what is no number is NaN."""
+    """The rows of a CSV file as frames of 64-bit floats; entries that are not numbers are NaN."""
 
     def __init__(self, settings: FileSettings) -> None:
         self._path, self._unit = settings.path, _TIMES[settings.time_unit]
@@ -108,11 +110,11 @@ class CsvFile:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Rows without a time."""
+        """Return the number of rows without a time."""
         return {"malformed": self._malformed, "other_channels": 0}
 
     def blocks(self) -> Iterator[Frames]:
-        """Its rows, a batch at a time. Raises DriverError."""
+        """Yield its rows in batches. Raises DriverError."""
         try:
             with self._path.open(newline="", encoding="utf-8-sig") as file:
                 separator = self._separator(file.readline())
@@ -127,7 +129,7 @@ class CsvFile:
             raise DriverError(f"{self._path}: not a readable CSV file ({error})") from error
 
     def _separator(self, line: str) -> str:
-        """What stands between headings: the sign that leaves all that are wanted; a comma where none does."""
+        """Return the separator of the headings: the sign that gives all requested headings, by default a comma."""
         parted = {sign: {name.strip() for name in next(csv.reader([line], delimiter=sign), [])} for sign in SEPARATORS}
         return next((sign for sign in SEPARATORS if parted[sign].issuperset(self._headings)), SEPARATORS[0])
 
@@ -140,7 +142,7 @@ class CsvFile:
 
     def _frames(self, rows: list[list[float]]) -> Frames:
         table = np.array(rows, np.float64)
-        good = np.abs(table[:, 0]) < LATEST / self._unit  # and no NaN
+        good = np.abs(table[:, 0]) < LATEST / self._unit  # excludes NaN
         self._malformed += int(len(table) - good.sum())
         table = table[good]
         count, width = len(table), 8 * (table.shape[1] - 1)
@@ -150,7 +152,7 @@ class CsvFile:
 
 
 class FilePlayer:
-    """One recording, being played."""
+    """Plays one recording."""
 
     def __init__(self, settings: FileSettings, wanted: Sequence[Wanted]) -> None:
         self._settings, self._wanted = settings, wanted
@@ -165,7 +167,7 @@ class FilePlayer:
         self._block: Frames | None = None
         self._place = 0
         self._end = ""
-        self._first = self._started = 0  # ns: of the recording, of our clock
+        self._first = self._started = 0  # ns: first time of the recording, and start on our clock
 
     def __enter__(self) -> Self:
         if not self._settings.path.exists():
@@ -178,7 +180,8 @@ class FilePlayer:
         self._open = False
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Readings of the frames that are due. Raises EndOfFileError after the last, LinkError where not open."""
+        """Return the readings of the frames that are due. Raises EndOfFileError after the last one, LinkError if not
+        open."""
         if not self._open:
             raise LinkError(f"{self._settings.path}: not open")
         if not self._load():
@@ -194,11 +197,11 @@ class FilePlayer:
         return self._decoder.decode(part)
 
     def counters(self) -> Mapping[str, int]:
-        """Frames (or rows) played, and every loss by cause (see Decoder)."""
+        """Return the number of played frames (or rows), and every loss by cause (see Decoder)."""
         return {**self._decoder.counts, **self._file.counts}
 
     def _load(self) -> bool:
-        """Have a block with something left to play; False at the end."""
+        """Load the next block if the present one is finished; returns False at the end."""
         while not self._end and (self._block is None or self._place == len(self._block.ids)):
             try:
                 self._block, self._place = next(self._blocks), 0
@@ -212,11 +215,11 @@ class FilePlayer:
         return not self._end
 
     def _due(self, timeout: float) -> int:
-        """How far the block may be played by now, having waited up to timeout seconds for the first frame."""
+        """Return the index up to which the block is due, after waiting up to timeout seconds for the first frame."""
         assert self._block is not None
         if self._settings.speed == 0:
             return len(self._block.ids)
-        ages = np.maximum.accumulate(self._block.times - self._first)  # two buses in one log need not be in order
+        ages = np.maximum.accumulate(self._block.times - self._first)  # two buses in one log may be out of order
         wait = self._started + ages[self._place] / self._settings.speed - time.monotonic_ns()
         if wait > 0:
             time.sleep(min(max(0.0, timeout), wait / 1e9))

@@ -1,8 +1,8 @@
-"""Readings as they lie in a recording: columns of differences, compressed, with a header by the writing program.
+"""The form of readings in a recording: compressed columns of differences, with a head from the writing program.
 
 zstd of: magic, bytes of the head, readings (u4 each); the head; then the columns, little-endian, in order of arrival:
 channel (u2), time (i8, differences), the bits of value (i8, differences between neighbours after a stable sort by
-channel), flags (u4). Quantised signals then repeat themselves: a third of what rows take.
+channel), flags (u4). Quantised signals then repeat, which needs a third of the space of rows.
 """
 
 import struct
@@ -17,11 +17,11 @@ from drivers.reading import READING
 
 HEAD: Final = struct.Struct("<4sII")
 MAGIC: Final = b"JWB1"
-ROW: Final = 22  # bytes of a reading
+ROW: Final = 22  # bytes of one reading
 
 
 def pack(head: bytes, readings: NDArray[np.void]) -> bytes:
-    """A block of these READINGs."""
+    """Pack these READINGs as a block."""
     order = np.argsort(readings["channel"], kind="stable")
     columns = (
         readings["channel"].astype("<u2"),

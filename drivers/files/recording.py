@@ -1,8 +1,8 @@
-"""Our own recordings (MCAP) as batches of frames: every channel that was recorded is a frame of one 64-bit float.
+"""Reads our own recordings (MCAP) as batches of frames: every recorded channel is a frame of one 64-bit float.
 
-Signals have the names that they had on their wires, MESSAGE.signal, and their values of then: the scale and offset of
-the recording's own configuration are taken off again, so that the same configuration can be played with a file in the
-place of the wire. Readings lie in attachments (see reading_block.py).
+Signals have the names and values that they had on their wires (MESSAGE.signal): the scale and offset of the recorded
+configuration are removed, so that the same configuration can be used with a file instead of the wire. Readings are
+stored in attachments (see reading_block.py).
 """
 
 import json
@@ -31,20 +31,21 @@ class _Route(NamedTuple):
 
 
 class RecordingFile:
-    """A recording, read once from beginning to end; times are those of the readings, ns of the clock of then."""
+    """A recording that is read once from beginning to end; times are those of the readings, ns on the recorded
+    clock."""
 
     def __init__(self, path: Path, driver: str = "") -> None:
-        """driver: the one whose readings are wanted, all where empty."""
+        """driver: the driver whose readings are used; empty: all."""
         self._path, self._driver = path, driver
         self._others = self._malformed = 0
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Damaged blocks, and readings of other drivers."""
+        """Return the counts of damaged blocks and of readings of other drivers."""
         return {"malformed": self._malformed, "other_channels": self._others}
 
     def blocks(self) -> Iterator[Frames]:
-        """Its readings, as they came. Raises DriverError where it cannot be read."""
+        """Yield its readings in order of arrival. Raises DriverError if the file cannot be read."""
         mine = np.array([not self._driver or one.driver == self._driver for one in _routes(self._path)])
         for record in _records(self._path):
             if isinstance(record, Attachment) and record.media_type == BLOCKS:
@@ -61,7 +62,7 @@ class RecordingFile:
 
 
 def layout(path: Path, driver: str = "") -> FrameLayout:
-    """Every signal that was recorded (of one driver). Raises LayoutError."""
+    """Return the layout of all recorded signals (of one driver). Raises LayoutError."""
     try:
         routes = _routes(path)
     except DriverError as error:
@@ -78,7 +79,7 @@ def layout(path: Path, driver: str = "") -> FrameLayout:
 
 
 def _routes(path: Path) -> list[_Route]:
-    """What stood on each channel, by the configuration that was running. Raises DriverError."""
+    """Return the route of each channel according to the recorded configuration. Raises DriverError."""
     for record in _records(path):
         if isinstance(record, Metadata) and record.name == "configuration":
             try:
@@ -89,7 +90,7 @@ def _routes(path: Path) -> list[_Route]:
 
 
 def _channels(config: Mapping[str, Any]) -> Iterator[_Route]:
-    """Routes of all channels, in the order of the service's table of channels."""
+    """Return the routes of all channels, in the order of the service's table of channels."""
     for joint in config["joints"].values():
         clocks = [joint[key] for key in ("counter", "device_time") if joint.get(key)]
         for one in (*joint["channels"].values(), *clocks):
@@ -98,7 +99,7 @@ def _channels(config: Mapping[str, Any]) -> Iterator[_Route]:
 
 
 def _unpacked(data: bytes) -> Frames:
-    """A block. Raises ValueError."""
+    """Unpack a block. Raises ValueError."""
     _, rows = unpack(data)
     payload = np.ascontiguousarray(rows["value"]).view(np.uint8).reshape(-1, 8)
     lengths = np.full(len(rows), 8)
@@ -106,7 +107,7 @@ def _unpacked(data: bytes) -> Frames:
 
 
 def _records(path: Path) -> Iterator[McapRecord]:
-    """Every record but messages that is whole. Raises DriverError."""
+    """Yield every complete record except messages. Raises DriverError."""
     try:
         yield from records(path, messages=False)
     except OSError as error:

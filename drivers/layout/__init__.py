@@ -1,4 +1,4 @@
-"""What is in a frame: frames of the configuration, of a DBC, or one of the ready layouts (ready/); checksums, counters.
+"""The contents of frames: described in the configuration, in a DBC, or by a ready layout (ready/); checksums, counters.
 
-Read frame.py first: each way to describe frames ends in its `FrameLayout`.
+Read frame.py first: every description of frames is converted to its `FrameLayout`.
 """

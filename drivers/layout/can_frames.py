@@ -1,4 +1,4 @@
-"""Layouts of CAN frames from a table in the configuration or from what cantools read (dbc.py); cantools checks both."""
+"""Layouts of CAN frames from a table in the configuration or from cantools' messages (dbc.py); cantools checks both."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from drivers.units import Conversion, QuantitySettings, Scale, UnknownUnitError
 
 
 class Correction(QuantitySettings):
-    """What a DBC leaves out of a signal, or has wrong."""
+    """A property of a signal that a DBC omits or has wrong."""
 
     type: Literal["unsigned", "signed", "float"] | None = None
 
@@ -45,7 +45,7 @@ class SignalSettings(Correction):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if self.unit is None:
-            self.conversion("")  # counts_per_rev and rated of a bare number make no sense
+            self.conversion("")  # raises if counts_per_rev or rated is given for a bare number
         if (self.multiplexer is None) != (not self.when):
             raise ValueError("expected multiplexer and when together, found only one of them")
         self.check_bits(self.bits, self.type)
@@ -69,7 +69,7 @@ class FrameSettings(GuardSettings):
         return self
 
     def message(self) -> Message:
-        """The message as cantools would read it from a DBC. Raises ValueError where signals overlap or do not fit."""
+        """Return the message in the form of cantools. Raises ValueError if signals overlap or do not fit."""
         selectors = {one.multiplexer for one in self.signals.values()} - {None}
         if not selectors <= self.signals.keys():
             name = min(str(one) for one in selectors - self.signals.keys())
@@ -94,12 +94,12 @@ class FrameSettings(GuardSettings):
 
 
 def _last_byte(signal: Signal) -> int:
-    """The last byte of a frame that a signal reaches."""
+    """Return the index of the last byte that a signal occupies."""
     return signal.span()[1] // 8
 
 
 def from_table(frames: Iterable[FrameSettings]) -> FrameLayout:
-    """Layout of the configuration's table. Raises LayoutError."""
+    """Make the layout from a table of the configuration. Raises LayoutError."""
     frames = tuple(frames)
     table = {f"{frame.name}.{name}": one for frame in frames for name, one in frame.signals.items()}
     ids: dict[int, str] = {}
@@ -121,9 +121,10 @@ def layout_of(
     said: Mapping[str, GuardSettings],
     as_written: bool = False,
 ) -> FrameLayout:
-    """Layout of sound messages, each with an id of its own, by the name that a configuration says. Raises LayoutError.
+    """Make the layout of valid messages with distinct ids, by the names used in a configuration. Raises LayoutError.
 
-    limits: whether the messages' own are believed; said: guards, by name; as_written: in the messages' units, not SI.
+    limits: whether limits of the messages are used; said: guards by name; as_written: whether values keep the messages'
+    units instead of SI.
     """
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
@@ -190,7 +191,7 @@ def _bits(frame: int, signal: DbcSignal, corrected: str | None = None) -> Signal
 
 
 def _raw_limit(limit: float | None, none: float, scale: float, offset: float) -> float:
-    """A limit of the physical value as one of the raw value, a rounding error beyond it."""
+    """Convert a limit of the physical value to a limit of the raw value, with a margin for rounding."""
     if limit is None:
         return math.copysign(none, none * scale)
     raw = (float(limit) - offset) / scale

@@ -1,4 +1,4 @@
-"""How the configuration says what is in CAN frames: a DBC file, or a table and ready layouts."""
+"""Settings that describe the contents of CAN frames: a DBC file, or a table and ready layouts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,9 +16,10 @@ from drivers.layout.ready.mit import MitSettings
 
 
 class CanLayoutSettings(DriverSettings):
-    """What is in the frames.
+    """The contents of the frames.
 
-    A relative `dbc` is resolved against the validation context's "folder", where one is given: the configuration's.
+    A relative path `dbc` is resolved against "folder" of the validation context, if given: the folder of the
+    configuration.
     """
 
     dbc: Path | None = Field(default=None, description="layout: a DBC file …")
@@ -71,12 +72,12 @@ class CanLayoutSettings(DriverSettings):
         return self._layout.units()
 
     def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError naming every signal that cannot be delivered, why, and the nearest that can."""
+        """Raise LayoutError with every signal that cannot be delivered, the reason, and the most similar valid name."""
         self._layout.check(wanted)
 
 
 def _clashes(layouts: Sequence[AnyLayout]) -> Iterator[str]:
-    """Ready layouts of two devices that speak under the same ids, or have the same name."""
+    """Yield a message for each two ready layouts that use the same ids or the same name."""
     owners: dict[int, AnyLayout] = {}
     for layout in layouts:
         other = next((owners[frame.id] for frame in layout.frames() if frame.id in owners), None)
@@ -99,6 +100,6 @@ def _node(layout: AnyLayout) -> str:
 
 
 def beside(path: Path | None, info: ValidationInfo) -> Path | None:
-    """A path of the configuration, relative to the configuration's folder."""
+    """Resolve a path relative to the folder of the configuration."""
     folder = (info.context or {}).get("folder")
     return path if path is None or folder is None else Path(folder) / path

@@ -1,7 +1,7 @@
-"""Checksums of frames and packets: what they are called, and one kernel step that serves them all.
+"""Checksums of frames and packets: their names, and one kernel step for all of them.
 
-A CRC is given by Rocksoft's parameters (Williams 1993: width, polynomial, initial value, reflection, final xor); the
-catalogue of reveng.sourceforge.io has the same names and check values. `sum8` and `xor8` are the plain ones.
+A CRC is described by Rocksoft's parameters (Williams 1993: width, polynomial, initial value, reflection, final xor);
+the catalogue of reveng.sourceforge.io has the same names and check values. `sum8` and `xor8` are the plain ones.
 """
 
 from typing import Annotated, Final, Literal, NamedTuple
@@ -27,13 +27,13 @@ class CompiledChecksum(Layout):
 
     step: int  # how a byte is taken in
     first: int  # value before the first byte
-    last: int  # exclusive or at the end
+    last: int  # xor with the result
     size: int  # bytes; 0: there is no checksum
     remainders: Annotated[Integers, "256"]  # of a CRC, by byte
 
 
 class Checksum(NamedTuple):
-    """Parameters of one checksum; polynomial 0 is the sum, 1 the exclusive or."""
+    """Parameters of one checksum; polynomial 0 means the sum, 1 the exclusive or."""
 
     bits: int
     polynomial: int
@@ -42,7 +42,7 @@ class Checksum(NamedTuple):
     last: int = 0  # xor at the end
 
     def compiled(self) -> CompiledChecksum:
-        """The checksum as kernels compute it."""
+        """The checksum in the form that kernels use."""
         step = _SUM if self.polynomial == 0 else _XOR if self.polynomial == 1 else _RIGHT if self._right else _LEFT
         first = _mirrored(self.first, self.bits) if self._right else self.first
         return CompiledChecksum(
@@ -85,13 +85,13 @@ CHECKSUMS: Final[dict[str, Checksum]] = {
 
 
 def compute(name: str, data: bytes) -> int:
-    """The checksum of these bytes: for rigs and tests."""
+    """Compute the checksum of these bytes, for rigs and tests."""
     return _compute(np.frombuffer(data, np.uint8), CHECKSUMS[name].compiled())
 
 
 @inline
 def absorb(value, byte, checksum):  # type: ignore[no-untyped-def]
-    """The checksum after one more byte."""
+    """Return the checksum after one more byte."""
     if checksum.step == _LEFT:
         if checksum.size == 1:
             return checksum.remainders[value ^ byte]

@@ -1,4 +1,4 @@
-"""Layouts of DBC files as they are: what is sound in one is taken, and what is not is named with its reason."""
+"""Layouts of real DBC files: valid messages are used, and invalid ones are reported with the reason."""
 
 import logging
 import stat
@@ -17,12 +17,12 @@ from drivers.layout.can_frames import Correction, layout_of
 from drivers.layout.frame import FrameLayout
 from drivers.layout.integrity import GuardSettings
 
-# of text that is none, a grammar that is none, overlaps, numbers beyond reason
+# errors of invalid text, invalid grammar, overlaps, unreasonable numbers
 UNREADABLE: Final = (
     cantools.Error, ValueError, KeyError, IndexError, RecursionError, ArithmeticError, TypeError, AttributeError,
 )  # fmt: skip
-LARGEST: Final = 50_000_000  # bytes of a DBC file
-logging.getLogger("cantools").setLevel(logging.ERROR)  # what it warns of (ids given twice) is reported here
+LARGEST: Final = 50_000_000  # largest size of a DBC file, bytes
+logging.getLogger("cantools").setLevel(logging.ERROR)  # its warnings (duplicate ids) are reported here
 
 
 def from_dbc(
@@ -32,10 +32,10 @@ def from_dbc(
     guards: Mapping[str, GuardSettings] = MappingProxyType({}),
     as_written: bool = False,
 ) -> FrameLayout:
-    """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
+    """Read the layout of a DBC file (or any other format of cantools). Raises LayoutError.
 
-    corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message; as_written: in the
-    file's units instead of SI. A message whose name stands on two ids is called NAME@0xID.
+    corrections: by "MESSAGE.signal"; limits: whether limits of the file are used; guards: by message; as_written:
+    whether values keep the file's units instead of SI. A message whose name occurs with two ids is named NAME@0xID.
     """
     messages, unsound = _sorted(_read(path).messages)
     layout = layout_of(messages, corrections, limits, guards, as_written)
@@ -55,7 +55,7 @@ def from_dbc(
 
 
 def _read(path: Path) -> Database:
-    """The file, with messages that cantools would refuse. Raises LayoutError."""
+    """Parse the file, including messages that cantools would refuse. Raises LayoutError."""
     _check_size(path)
     encoding = _encoding(path) if path.suffix.lower() == ".dbc" else None
     try:
@@ -71,7 +71,7 @@ def _read(path: Path) -> Database:
 
 
 def _check_size(path: Path) -> None:
-    """A device never ends, and what is larger than any description is none. Raises LayoutError."""
+    """Refuse devices, which never end, and files that are too large for a description. Raises LayoutError."""
     try:
         state = path.stat()
     except (OSError, ValueError) as error:
@@ -82,7 +82,7 @@ def _check_size(path: Path) -> None:
 
 
 def _encoding(path: Path) -> str | None:
-    """UTF-8 where the file is, else cantools' own guess (Windows')."""
+    """Return UTF-8 if the file is valid UTF-8, else cantools' own guess (that of Windows)."""
     try:
         path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -91,7 +91,7 @@ def _encoding(path: Path) -> str | None:
 
 
 def _sorted(found: Iterable[Message]) -> tuple[dict[str, Message], list[tuple[str, Message, str]]]:
-    """Sound messages by their title, and the others with theirs and why."""
+    """Return the valid messages by title, and the titles of the invalid ones with the reason."""
     sound: dict[str, Message] = {}
     unsound: list[tuple[str, Message, str]] = []
     every = list(found)
@@ -119,7 +119,7 @@ def _sorted(found: Iterable[Message]) -> tuple[dict[str, Message], list[tuple[st
 
 
 def _fault(message: Message) -> str:
-    """Why cantools would refuse it, empty where it would not."""
+    """Return the reason why cantools would refuse a message; empty if it would not."""
     try:
         message.refresh(strict=True)
     except cantools.Error as error:
@@ -132,6 +132,6 @@ def _why(unsound: Iterable[tuple[str, Message, str]]) -> dict[str, str]:
 
 
 def _without(unsound: Iterable[tuple[str, Message, str]], layout: FrameLayout) -> dict[str, str]:
-    """Their signals, each with its message's reason."""
+    """Return the signals of invalid messages, each with the reason of its message."""
     every = ((f"{title}.{signal.name}", why) for title, message, why in unsound for signal in message.signals)
     return {name: why for name, why in every if name not in layout.signals}

@@ -1,4 +1,4 @@
-"""What a frame is, and the layout that says which signals are in it; packets on a serial line use the same."""
+"""Frames, and the layout of the signals in them; packets on a serial line use the same classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from drivers.base import LayoutError, Wanted, nearest
 
-# as in linux/can.h: one integer tells standard from extended ids, and data from remote and error frames
+# as in linux/can.h: one integer contains the id and flags for extended, remote and error frames
 EXTENDED: Final = 0x8000_0000
 REMOTE: Final = 0x4000_0000
 ERROR: Final = 0x2000_0000
@@ -20,24 +20,24 @@ class Frames(NamedTuple):
     """A batch of frames (or packets), in order of arrival."""
 
     ids: NDArray[np.uint32]  # (n,) with the flags above
-    payload: NDArray[np.uint8]  # (n, width), bytes beyond a frame's length are of no meaning
+    payload: NDArray[np.uint8]  # (n, width); bytes beyond the length of a frame have no meaning
     lengths: NDArray[np.int64]  # (n,) bytes
     times: NDArray[np.int64]  # (n,) ns, CLOCK_MONOTONIC
     flags: NDArray[np.uint32] = NO_FLAGS  # (n,) for the readings, or none
 
     def copy(self) -> "Frames":
-        """Copy the frames into memory of their own: an adapter may use its own again for the next batch."""
+        """Copy the frames, since an adapter may overwrite its memory with the next batch."""
         return Frames(self.ids.copy(), self.payload.copy(), self.lengths.copy(), self.times.copy(), self.flags.copy())
 
     def part(self, which: slice | NDArray[np.bool_] | NDArray[np.int64]) -> "Frames":
-        """Some of them, or all in another order."""
+        """Return some of the frames, or all in another order."""
         flags = self.flags[which] if len(self.flags) else self.flags
         return Frames(self.ids[which], self.payload[which], self.lengths[which], self.times[which], flags)
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """The multiplexer that says when a signal is there: its raw value is one of these."""
+    """The multiplexer of a signal, which is present if the multiplexer's raw value is one of these."""
 
     signal: "Signal"
     values: tuple[int, ...]
@@ -45,7 +45,7 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Where a value sits in a frame, and what it means: SI = scale × raw + offset."""
+    """The place of a value in a frame, and its meaning: SI = scale × raw + offset."""
 
     frame: int  # id, with EXTENDED
     start: int  # as a DBC counts: bit 0 is the least significant of byte 0; of the LSB (Intel) or the MSB (Motorola)
@@ -61,9 +61,10 @@ class Signal:
     selector: Selector | None = None
 
     def span(self) -> tuple[int, int]:
-        """First bit and last bit, counted as they are significant: upwards in Intel's order, on the wire in Motorola's.
+        """Return the first and last bit: counted upwards in Intel order, and in the order on the wire in Motorola
+        order.
 
-        Bit b of either count is in byte b // 8.
+        In both counts bit b is in byte b // 8.
         """
         first = 8 * (self.start // 8) + 7 - self.start % 8 if self.motorola else self.start
         return first, first + self.bits - 1
@@ -77,10 +78,10 @@ class FrameGuard:
     counter: Signal | None = None  # counts the frames of this id
     modulo: int = 0  # of the counter
     checksum: str = ""  # one of checksum.CHECKSUMS, over all other bytes of the frame, then `suffix`
-    start: int = 0  # byte at which it stands
+    start: int = 0  # index of the checksum's first byte
     big: bool = False  # byte order of a checksum of 16 bits
-    suffix: tuple[int, ...] = ()  # bytes that both ends know
-    timeout: int = 0  # ns without a frame after which it is called silent; 0: never
+    suffix: tuple[int, ...] = ()  # bytes that both ends add
+    timeout: int = 0  # ns without a frame after which it counts as silent; 0: never
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +93,14 @@ class FrameLayout:
     unusable: Mapping[str, str] = field(default_factory=dict)  # "MESSAGE.signal" → why it cannot be delivered
     guards: Mapping[int, FrameGuard] = field(default_factory=dict)  # by id
     unsound: Mapping[str, str] = field(default_factory=dict)  # message that the description has wrong → why
-    unknown_units: Mapping[str, str] = field(default_factory=dict)  # of the unusable signals those of such a unit → why
+    unknown_units: Mapping[str, str] = field(default_factory=dict)  # unusable signals with an unknown unit → the reason
 
     def units(self) -> dict[str, str]:
-        """Every signal that can be delivered and its SI unit."""
+        """Return every signal that can be delivered, with its SI unit."""
         return {name: signal.unit for name, signal in self.signals.items()}
 
     def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError naming every wanted signal that cannot be delivered, and why."""
+        """Raise LayoutError with every requested signal that cannot be delivered, and the reason."""
         problems = list(self._problems(wanted))
         if problems:
             raise LayoutError("; ".join(problems))

@@ -1,7 +1,7 @@
 """Integrity of a frame: a counter, a checksum and its rate, from the configuration or a DBC.
 
-A DBC names the cycle time (attribute GenMsgCycleTime; five of them without a frame are a silence) and the counter
-(signal attribute GenSigFuncType). It has no words for the algorithm of a checksum: the configuration says it.
+A DBC states the cycle time (attribute GenMsgCycleTime; a frame is silent after five cycles without it) and the counter
+(signal attribute GenSigFuncType). It cannot state the algorithm of a checksum, so the configuration does.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from drivers.layout.checksum import CHECKSUMS, Name
 from drivers.layout.frame import FrameGuard, Signal
 
 _CYCLES: Final = 5
-_SHORTEST: Final = 0.1  # s; below, a host's own pauses would be taken for silence
+_SHORTEST: Final = 0.1  # s; with a shorter limit pauses of the host would count as silence
 _COUNTERS: Final = ("counter", "cntr", "cnt", "alive")
 
 
@@ -39,11 +39,11 @@ class GuardSettings(StrictSettings):
 
 
 def guard(message: Message, settings: GuardSettings, bits: Callable[[DbcSignal], Signal]) -> FrameGuard | None:
-    """The guard of a frame, or None where nothing is known. Raises ValueError."""
+    """Return the guard of a frame, or None if nothing is known. Raises ValueError."""
     counter = _counter(message, settings)
     start, big = _checksum(message, settings.checksum)
     timeout = settings.timeout
-    cycle = message.cycle_time  # ms; in a damaged file anything
+    cycle = message.cycle_time  # ms; in a damaged file it can be any value
     if timeout is None and isinstance(cycle, int | float) and cycle > 0:
         timeout = max(_SHORTEST, _CYCLES * cycle / 1e3)
     if counter is None and settings.checksum is None and timeout is None:
@@ -89,7 +89,7 @@ def _is_counter(signal: DbcSignal) -> bool:
 
 
 def _checksum(message: Message, settings: ChecksumSettings | None) -> tuple[int, bool]:
-    """Byte at which it stands, and whether its more significant byte comes first."""
+    """Return the index of the checksum's first byte, and whether its more significant byte comes first."""
     if settings is None:
         return 0, False
     signal = _find(message, settings.signal)

@@ -2,26 +2,26 @@
 
 CDR: encapsulation (4 bytes, the second gives the byte order), then the body, in which a number is aligned to its size;
 a string is its length with a final zero and its bytes, a sequence its length and its elements. Messages of a publisher
-differ in their numbers only, so where these lie is learnt once from a message of each form.
+differ only in their numbers, so the places of the numbers are found once for each form.
 """
 
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-BODY: Final = 4  # bytes before it
-MOST: Final = 10_000  # elements of a sequence; a larger number means that the message is damaged
+BODY: Final = 4  # bytes before the body
+MOST: Final = 10_000  # largest number of elements in a sequence; a larger number means that the message is damaged
 JOINT_STATE: Final = "sensor_msgs/JointState"
 DYNAMIC: Final = "control_msgs/DynamicJointState"
 FIELDS: Final = ("position", "velocity", "effort")
 
 
 class MessageForm(NamedTuple):
-    """What messages of one form have in common: their bytes but for numbers, and where each number lies."""
+    """The common part of messages of one form: their fixed bytes, and the place of each number."""
 
-    length: int  # bytes of the message
+    length: int  # length of the message, bytes
     big: bool  # byte order
-    fixed: tuple[tuple[int, bytes], ...]  # bytes at these places are the same in all
+    fixed: tuple[tuple[int, bytes], ...]  # (place, bytes) that are the same in all messages
     places: Mapping[str, int]  # "JOINT.FIELD" → byte of the body at which its double begins
 
     def fits(self, message: bytes) -> bool:
@@ -30,7 +30,7 @@ class MessageForm(NamedTuple):
 
 
 class _CdrReader:
-    """A place in a message."""
+    """A reading position in a message."""
 
     def __init__(self, message: bytes) -> None:
         if len(message) < BODY + 8 or message[0] or message[1] not in (0, 1):
@@ -38,7 +38,7 @@ class _CdrReader:
         self.message, self.at, self.order = message, BODY, "<" if message[1] else ">"
 
     def count(self) -> int:
-        """A sequence's or string's length."""
+        """Read the length of a sequence or string."""
         self.at += -(self.at - BODY) % 4
         (found,) = struct.unpack_from(f"{self.order}I", self.message, self.at)
         self.at += 4
@@ -47,7 +47,7 @@ class _CdrReader:
         return int(found)
 
     def string(self) -> str:
-        """A string."""
+        """Read a string."""
         length = self.count()
         self.at += length
         if self.at > len(self.message):
@@ -55,7 +55,7 @@ class _CdrReader:
         return self.message[self.at - length : self.at].rstrip(b"\0").decode("utf-8", "replace")
 
     def doubles(self) -> list[int]:
-        """Where each double of a sequence begins, in the body."""
+        """Return the place of each double of a sequence in the body."""
         count = self.count()
         if count:
             self.at += -(self.at - BODY) % 8
@@ -67,13 +67,13 @@ class _CdrReader:
 
 
 def stamp(message: bytes) -> float:
-    """s of the header's stamp, as a double."""
+    """Return the stamp of the header, s."""
     seconds, nanoseconds = struct.unpack_from("<iI" if message[1] else ">iI", message, BODY)
     return float(seconds) + 1e-9 * float(nanoseconds)
 
 
 def form_of(message: bytes, kind: str) -> MessageForm:
-    """The form of a message of a kind. Raises ValueError or struct.error where it is none."""
+    """Return the form of a message of this kind. Raises ValueError or struct.error if the message is invalid."""
     cursor = _CdrReader(message)
     cursor.at += 8  # the stamp
     places: dict[str, int] = {}
@@ -100,7 +100,7 @@ def form_of(message: bytes, kind: str) -> MessageForm:
 def _interfaces(
     cursor: _CdrReader, names: list[str], start: int, fixed: list[tuple[int, bytes]]
 ) -> Iterator[tuple[str, int]]:
-    """Where the values of a DynamicJointState lie: each joint has names of interfaces and as many values."""
+    """Return the places of the values in a DynamicJointState: each joint has names of interfaces and as many values."""
     count = cursor.count()
     if count != len(names):
         raise ValueError(f"{len(names)} joints, but interfaces of {count}")

@@ -1,8 +1,8 @@
-"""A topic of ROS 2 over DDS, without ROS: Cyclone DDS takes messages as they lie on the wire (CDR).
+"""Reads a topic of ROS 2 over DDS without ROS: Cyclone DDS delivers messages as encoded on the wire (CDR).
 
-The reader is best effort, which matches every writer and can hold up none, and keeps all up to a limit: what does not
-fit is counted, never silently replaced. What a full socket drops Cyclone does not count, so sockets are as large as the
-kernel allows: a reader that gets no processor for some seconds loses nothing.
+The reader is best effort, so it matches every writer and blocks none. It keeps all messages up to a limit; messages
+beyond it are counted, never silently replaced. Cyclone does not count messages that a full socket drops, so sockets are
+as large as the kernel allows, and a reader without processor time for some seconds loses nothing.
 
 A DDS domain has no access control: whoever is in it can publish, also falsely.
 """
@@ -13,14 +13,14 @@ from xml.sax.saxutils import quoteattr
 
 from drivers.base import LinkError
 
-QUEUE: Final = 16384  # messages that may wait, more than the sockets hold
+QUEUE: Final = 16384  # messages that may wait, more than fit into the sockets
 ROOM: Final = "16 MiB"  # of a socket, if net.core.rmem_max allows: Cyclone's own 1 MiB holds 1.6 s of 7 joints at 1 kHz
-AT_ONCE: Final = 256  # messages taken in one go
+AT_ONCE: Final = 256  # messages taken in one call
 NEEDED: Final = "ROS 2 needs Cyclone DDS, which is not installed: pip install 'jointwatch[ros2]'"
 
 
 def domain_xml(interface: str, peers: Sequence[str]) -> str:
-    """Cyclone's configuration: one interface, and no multicast where the peers are named."""
+    """Return Cyclone's configuration: one interface, and no multicast if peers are named."""
     places = "".join(f"<Peer Address={quoteattr(peer)}/>" for peer in peers)
     discovery = (
         f"<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
@@ -36,13 +36,13 @@ def domain_xml(interface: str, peers: Sequence[str]) -> str:
 
 
 class DdsTopic:
-    """A topic, open for reading: messages as bytes. `lost`, `refused`: messages the middleware says it lost."""
+    """A topic, open for reading: messages as bytes. `lost`, `refused`: messages that the middleware reports as lost."""
 
     def __init__(self, domain: int, interface: str, peers: Sequence[str], topic: str, kind: str) -> None:
         self._name = f"{topic} in domain {domain}"
         self._domain, self._xml = domain, domain_xml(interface, peers)
         self._topic, self._kind = f"rt{topic}", kind
-        self._open: dict[str, Any] = {}  # entities of DDS, which are closed with their last reference
+        self._open: dict[str, Any] = {}  # entities of DDS, which close with their last reference
         self.counts = {"lost": 0, "refused": 0}
 
     def __enter__(self) -> Self:
@@ -62,7 +62,7 @@ class DdsTopic:
             try:
                 self._open["domain"] = Domain(self._domain, self._xml)
             except DDSException as error:
-                if error.code != DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:  # this process has joined it already
+                if error.code != DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:  # the process has joined already
                     raise
             participant = self._open["participant"] = DomainParticipant(self._domain)
             topic = self._open["topic"] = Topic(participant, self._topic, TYPES[self._kind])
@@ -85,7 +85,7 @@ class DdsTopic:
             del self._open[name]
 
     def messages(self, timeout: float) -> list[bytes]:
-        """Wait up to timeout seconds for the first message, then take all that are there. Raises LinkError."""
+        """Wait up to timeout seconds for the first message, then take all available ones. Raises LinkError."""
         if "waiting" not in self._open:
             raise LinkError(f"{self._name}: not open")
         found: list[bytes] = []
@@ -99,7 +99,7 @@ class DdsTopic:
 
 
 def _listener(counts: dict[str, int]) -> Any:
-    """Counts what the middleware says is lost."""
+    """Return a listener that counts the messages that the middleware reports as lost."""
     from cyclonedds.core import Listener
 
     def lost(_reader: Any, status: Any) -> None:

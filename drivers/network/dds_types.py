@@ -1,4 +1,5 @@
-"""The types of ROS 2 messages as DDS names them; imported only where a topic is opened, since it needs Cyclone DDS."""
+"""The types of ROS 2 messages with their names in DDS; imported only when a topic is opened, since it needs Cyclone
+DDS."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,7 +25,7 @@ class Header(IdlStruct, typename="std_msgs::msg::dds_::Header_"):
 
 
 class RawMessage:
-    """A message as it lay on the wire (CDR); what Cyclone says of it is `sample_info`."""
+    """A message as encoded on the wire (CDR); `sample_info` contains Cyclone's information on it."""
 
     sample_info: Any = None
 

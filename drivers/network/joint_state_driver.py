@@ -1,4 +1,4 @@
-"""Joint states of ROS 2 over any middleware: the settings that drivers share, and readings from messages."""
+"""Joint states of ROS 2 over any middleware: common settings of the drivers, and decoding of messages to readings."""
 
 import struct
 import time
@@ -17,18 +17,18 @@ from drivers.layout.joint_state import BODY, FIELDS, MessageForm, form_of, stamp
 from drivers.reading import empty, joined
 
 STAMP: Final = "stamp"
-MOST_FORMS: Final = 64  # forms of messages that are remembered, about one for each publisher of the topic
+MOST_FORMS: Final = 64  # largest number of stored forms of messages, about one for each publisher of the topic
 _TURNED: Final = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s²", "effort": "N·m", "torque": "N·m"}
 _SLID: Final = {"position": "m", "velocity": "m/s", "acceleration": "m/s²", "effort": "N", "force": "N"}
 _ANY: Final = {"current": "A", "motor_current": "A", "temperature": "°C", "motor_temperature": "°C", "voltage": "V"}
-# losses that every middleware has
+# losses that all middlewares have
 LOSSES: Final[Mapping[str, Loss]] = {
     "refused": Loss("messages for which the reader's queue had no room", "a free processor"),
     "unmatched": Loss("messages without any of the joints", "harmless if another device shares the topic"),
     "malformed": Loss("messages that are no joint state in CDR", "is the topic of this type?"),
     "non_finite": Loss("values that are no number", "harmless where a drive does not measure that quantity"),
 }
-# a joint in the example of every middleware
+# a joint for the example of every middleware
 JOINT_EXAMPLE: Final = """
 [joints.elbow]
 rate = 500.0
@@ -58,7 +58,8 @@ class MessageTopic(Protocol):
 
 
 class JointStateSettings(DriverSettings):
-    """A topic that carries joint states; a subclass has its kind, and where the middleware finds the topic."""
+    """Settings of a topic with joint states; a subclass adds its kind, and the address of the topic in the
+    middleware."""
 
     title: ClassVar[str]  # name of the middleware in sentences
 
@@ -72,15 +73,15 @@ class JointStateSettings(DriverSettings):
     )
 
     def source(self) -> MessageTopic:
-        """The topic, not yet opened."""
+        """Return the topic, not yet opened."""
         raise NotImplementedError
 
     def place(self) -> list[str]:
-        """Lines of [drivers.NAME] that say where the topic is."""
+        """Return the lines of [drivers.NAME] with the address of the topic."""
         raise NotImplementedError
 
     def signals(self) -> Mapping[str, str]:
-        """JOINT.FIELD of every joint, and JOINT.stamp (s)."""
+        """Return JOINT.FIELD of every joint, and JOINT.stamp (s)."""
         found: dict[str, str] = {}
         for joint in self.joints:
             units = (_SLID if joint in self.prismatic else _TURNED) | _ANY
@@ -94,11 +95,11 @@ class JointStateSettings(DriverSettings):
         return JointStateDriver(self, wanted)
 
     def wire(self) -> tuple[str, ...]:
-        """A topic may be read by one driver, else every reading comes twice."""
+        """Return the topic, which only one driver may read, since otherwise every reading would come twice."""
         return self.named, str(self.domain), self.topic
 
     def heard(self, seconds: float) -> Probe:
-        """Listen to the topic: which joints are in it, and how often it comes. Raises LinkError."""
+        """Listen to the topic, and return its joints and rate. Raises LinkError."""
         stamps: list[float] = []
         names: list[str] = []
         with self.source() as topic:
@@ -121,7 +122,7 @@ class JointStateSettings(DriverSettings):
         return Probe(said, self._proposal(names, rate))
 
     def _proposal(self, names: Sequence[str], rate: float) -> str:
-        """A configuration that listens to this topic."""
+        """Return a configuration that listens to this topic."""
         joints = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
         quoted = ", ".join(f'"{joint}"' for joint in joints)
         lines = [
@@ -140,7 +141,7 @@ class JointStateSettings(DriverSettings):
 
 
 class _KnownForm:
-    """A form of message, and the decoder of what is wanted of it: the body, after the stamp as a double."""
+    """A form of message, and the decoder of its requested values: stamp as a double, then the body."""
 
     def __init__(self, form: MessageForm, joints: Sequence[str], wanted: Sequence[Wanted]) -> None:
         self.form = form
@@ -176,7 +177,7 @@ class JointStateDriver:
     def _start(self) -> None:
         self._forms: list[_KnownForm] = []
         self._counts = dict.fromkeys(("frames", "unmatched", "malformed"), 0)
-        self._not_finite = 0  # values that were no number, in forms that are forgotten
+        self._not_finite = 0  # values that were not finite, in forms that were discarded
 
     def __enter__(self) -> Self:
         self._start()
@@ -189,7 +190,7 @@ class JointStateDriver:
         self._topic.__exit__(None, None, None)
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Readings of the messages that have come. Raises LinkError."""
+        """Return the readings of the messages that have arrived. Raises LinkError."""
         messages = self._topic.messages(timeout)
         now = time.monotonic_ns()
         batches: list[NDArray[np.void]] = []
@@ -210,7 +211,7 @@ class JointStateDriver:
         return joined(batches) if batches else empty()
 
     def _known(self, message: bytes) -> _KnownForm | None:
-        """The form of a message, learnt where it is new; None where it is no joint state."""
+        """Return the form of a message, derived if it is new; None if the message is not a joint state."""
         for one in self._forms:
             if one.form.fits(message):
                 return one
@@ -224,6 +225,7 @@ class JointStateDriver:
         return self._forms[-1]
 
     def counters(self) -> Mapping[str, int]:
-        """Messages and every loss by cause (see `losses` of its settings); totals since opening."""
+        """Return the number of messages and every loss by cause (see `losses` of the settings); totals since
+        opening."""
         not_finite = self._not_finite + sum(one.decoder.counts["non_finite"] for one in self._forms)
         return {**self._counts, **self._topic.counts, "non_finite": not_finite}

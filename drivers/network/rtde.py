@@ -1,6 +1,6 @@
-"""A Universal Robots controller, listened to by RTDE: settings, and data packages to readings.
+"""Reads a Universal Robots controller by RTDE: settings, and conversion of data packages to readings.
 
-TCP loses no package; what the controller skips shows in its own time stamps, which every package carries.
+TCP loses no package; packages that the controller skips are found by its time stamps, which every package contains.
 """
 
 import time
@@ -24,7 +24,7 @@ _OF_DECODER: Final = ("frames", "unmatched", "truncated", "non_finite")
 
 
 class RtdeSettings(DriverSettings):
-    """A Universal Robots controller, and which of its output fields are read."""
+    """Settings of a Universal Robots controller, and the output fields that are read."""
 
     losses: ClassVar[Mapping[str, Loss]] = {
         "lost": Loss("packages that the controller skipped, by its time stamps", "ask for a lower rate"),
@@ -80,11 +80,11 @@ torque = { signal = "ur.elbow.actual_current", scale = 12.3 }  # N·m per A at t
         return self
 
     def signals(self) -> Mapping[str, str]:
-        """The signals of every field that is read, and of every message the controller's time."""
+        """Return the signals of all fields that are read, and the controller's time for every message."""
         return self._layout.units()
 
     def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError naming every signal that is not read, and the nearest that is."""
+        """Raise LayoutError with every signal that is not read, and the most similar one that is."""
         self._layout.check(wanted)
 
     def open(self, wanted: Sequence[Wanted]) -> "Rtde":
@@ -97,7 +97,7 @@ torque = { signal = "ur.elbow.actual_current", scale = 12.3 }  # N·m per A at t
 
     @classmethod
     def probe(cls, place: str, seconds: float, options: Mapping[str, str]) -> Probe:
-        """Ask a controller which of the usual fields it has, and listen. place: HOST or HOST:PORT."""
+        """Ask a controller which of the common fields it has, and listen. place: HOST or HOST:PORT."""
         host, _, port = place.partition(":")
         given = {"kind": "ur_rtde", "host": host} | ({"port": int(port)} if port else {}) | dict(options)
         wished = cls.model_validate(given | {"fields": [*USUAL, "actual_current_as_torque"]})
@@ -123,7 +123,7 @@ torque = { signal = "ur.elbow.actual_current", scale = 12.3 }  # N·m per A at t
 
 
 def _proposal(settings: RtdeSettings, rate: float) -> str:
-    """A configuration that listens to this controller."""
+    """Return a configuration that listens to this controller."""
     torque = "actual_current_as_torque" if "actual_current_as_torque" in settings.fields else "actual_current"
     scale = "" if torque != "actual_current" else ", scale = 1.0"
     fields = ", ".join(f'"{name}"' for name in settings.fields)
@@ -144,7 +144,7 @@ def _proposal(settings: RtdeSettings, rate: float) -> str:
 
 
 class Rtde:
-    """One controller, open for reading; readings are stamped when their package is in our hands."""
+    """One controller, open for reading; readings are stamped when their package has been read."""
 
     def __init__(self, settings: RtdeSettings, fields: FrameLayout, wanted: Sequence[Wanted]) -> None:
         self._settings, self._layout, self._wanted = settings, fields, wanted
@@ -172,7 +172,7 @@ class Rtde:
         self._link.close()
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Readings of the data packages that have come. Raises LinkError."""
+        """Return the readings of the data packages that have arrived. Raises LinkError."""
         bodies: list[bytes] = []
         for kind, body in self._link.packages(timeout):
             if kind == DATA and body:
@@ -195,7 +195,7 @@ class Rtde:
         return Frames(ids, payload, lengths, np.full(count, now, np.int64))
 
     def _count(self, stamps: NDArray[np.float64]) -> None:
-        """What the controller skipped, by its own time."""
+        """Count the packages that the controller skipped, by its own time."""
         if not len(stamps):
             return
         steps = np.diff(stamps, prepend=self._stamp) * self._settings.rate
@@ -204,6 +204,7 @@ class Rtde:
         self._counts["lost"] += int(np.maximum(np.rint(steps[steps > 0]) - 1, 0).sum())
 
     def counters(self) -> Mapping[str, int]:
-        """Data packages and every loss by cause (see RtdeSettings.losses); totals since opening."""
+        """Return the number of data packages and every loss by cause (see RtdeSettings.losses); totals since
+        opening."""
         counts = self._decoder.counts
         return {name: counts[name] for name in _OF_DECODER} | self._counts

@@ -1,8 +1,8 @@
 """A connection to a Universal Robots controller by RTDE (TCP, port 30004, protocol 2), with the standard library alone.
 
-Packages are a size (u16), a type (u8) and a body, all big-endian. Sent are four kinds: V asks for the protocol, v for
-the controller's version, O names the output fields that are wanted, S starts them; nothing sets an input of the robot.
-Then the controller sends a data package (U) every 1/rate s: the recipe's number, and the fields as doubles.
+A package is a size (u16), a type (u8) and a body, all big-endian. Only four kinds are sent: V requests the protocol, v
+requests the controller's version, O names the output fields, and S starts them; none of them sets an input of the
+robot. Then the controller sends a data package (U) every 1/rate s: the number of the recipe, and the fields as doubles.
 """
 
 import select
@@ -19,20 +19,20 @@ PORT: Final = 30004
 PROTOCOL: Final = 2
 VERSION, OUTPUTS, START, DATA, TEXT, CONTROLLER = b"VOSUMv"
 HEAD: Final = struct.Struct(">HB")  # size of the package with this head, type
-ANSWER: Final = 1.0  # s to connect and answer in: shorter than a process may be without a sign of life
+ANSWER: Final = 1.0  # s to connect and to answer: shorter than a process may be without a sign of life
 CHUNK: Final = 65536  # bytes
-MOST: Final = 64  # reads in one go: the first packages must not wait for the last
+MOST: Final = 64  # reads in one call: the first packages must not wait for the last
 
 
 class RtdeConnection:
-    """A connection to a controller: packages out and in. Raises LinkError, in words, whatever goes wrong."""
+    """A connection to a controller that sends and receives packages. Any failure raises LinkError with a sentence."""
 
     def __init__(self, host: str, port: int) -> None:
         self._name = f"{host}:{port}"
         self._address = (host, port)
         self._socket: socket.socket | None = None
         self._rest = b""
-        self._early: list[tuple[int, bytes]] = []  # packages that came before the answer that was waited for
+        self._early: list[tuple[int, bytes]] = []  # packages that came before the expected answer
 
     def __enter__(self) -> Self:
         self._rest, self._early = b"", []
@@ -68,11 +68,11 @@ class RtdeConnection:
         return struct.unpack(">4I", answer[:16])
 
     def ask(self, fields: Sequence[str], rate: float) -> dict[str, str]:
-        """Ask for the time and these fields at a rate (Hz); field → type, NOT_FOUND for one that it does not have."""
+        """Request the time and these fields at a rate (Hz); returns field → type, NOT_FOUND for an unknown field."""
         return self._outputs((TIME, *fields), rate)[1]
 
     def start(self, fields: Sequence[str], rate: float) -> int:
-        """Start data packages with the time and these fields; returns the recipe's number."""
+        """Start data packages with the time and these fields; returns the number of the recipe."""
         recipe, types = self._outputs((TIME, *fields), rate)
         missing = [name for name, kind in types.items() if kind == "NOT_FOUND"]
         if missing:
@@ -95,7 +95,7 @@ class RtdeConnection:
         return answer[0], dict(zip(names, types, strict=True))
 
     def packages(self, timeout: float) -> Iterator[tuple[int, bytes]]:
-        """Wait up to timeout seconds, then yield (type, body) of every package that has come whole."""
+        """Wait up to timeout seconds, then yield (type, body) of every complete package."""
         early, self._early = self._early, []
         yield from early
         yield from self._whole(0.0 if early else timeout)
@@ -126,7 +126,7 @@ class RtdeConnection:
                 if len(chunk) < CHUNK:
                     break
         except OSError as error:
-            if not chunks:  # what came before the end is delivered first; the next call raises
+            if not chunks:  # bytes before the end are delivered first; the next call raises
                 raise LinkError(f"{self._name}: {_reason(error)}") from error
         return b"".join(chunks)
 
@@ -138,11 +138,11 @@ class RtdeConnection:
             raise LinkError(f"{self._name}: {_reason(error)}") from error
 
     def _answer(self, wanted: int) -> bytes:
-        """The body of the answer to what was sent; messages for people may come before it."""
+        """Return the body of the answer to a request; text messages may come before it."""
         end = time.monotonic() + ANSWER
         while (left := end - time.monotonic()) > 0:
             come = list(self._whole(left))
-            self._early += [one for one in come if one[0] != wanted]  # data may come with the answer to the start
+            self._early += [one for one in come if one[0] != wanted]  # data may come together with the answer to S
             found = [body for kind, body in come if kind == wanted and body]
             if found:
                 return found[0]
@@ -150,7 +150,7 @@ class RtdeConnection:
 
 
 def _reason(error: OSError) -> str:
-    """What happened on the connection, and what to do."""
+    """Return the failure of the connection in words, with the remedy."""
     if isinstance(error, ConnectionRefusedError):
         return "refused: is the controller on, and RTDE enabled there (Settings → Security → Services)?"
     if isinstance(error, ConnectionResetError | BrokenPipeError):

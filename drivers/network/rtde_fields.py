@@ -1,7 +1,7 @@
-"""Output fields of a Universal Robots controller (RTDE): their types on the wire, their places in a package, units.
+"""Output fields of a Universal Robots controller (RTDE): types on the wire, places in a package, and units.
 
-Types and units are those of Universal Robots' guide to RTDE. A vector of the six joints becomes one signal a joint,
-"JOINT.FIELD"; what belongs to the whole robot is "robot.FIELD", and a vector at the tool "tool.FIELD_x" and so on.
+Types and units are those of Universal Robots' guide to RTDE. A vector of the six joints becomes one signal for each
+joint, "JOINT.FIELD"; a field of the whole robot is "robot.FIELD", and a vector at the tool is "tool.FIELD_x" and so on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ class OutputField(NamedTuple):
     """One output field."""
 
     type: str  # DOUBLE, VECTOR3D or VECTOR6D, as the controller names it
-    units: tuple[str, ...]  # SI, of each number; one alone: of all
-    of_joints: bool = False  # whether its six numbers are those of the joints
+    units: tuple[str, ...]  # SI unit of each number; a single unit: of all numbers
+    of_joints: bool = False  # whether its six numbers belong to the joints
 
     @property
     def numbers(self) -> int:
@@ -42,7 +42,7 @@ FIELDS: Final = {
     "target_qd": _of_joints("rad/s"),
     "target_qdd": _of_joints("rad/s²"),
     "target_current": _of_joints("A"),
-    "target_moment": _of_joints("N·m"),  # what the controller's own model says: no measurement
+    "target_moment": _of_joints("N·m"),  # by the controller's own model, not measured
     "actual_q": _of_joints("rad"),
     "actual_qd": _of_joints("rad/s"),
     "actual_current": _of_joints("A"),
@@ -69,7 +69,7 @@ FIELDS: Final = {
 
 
 def layout(fields: Sequence[str], joints: Sequence[str]) -> FrameLayout:
-    """The layout of a data package with these fields after the time. Raises LayoutError."""
+    """Return the layout of a data package with these fields after the time. Raises LayoutError."""
     unknown = [name for name in fields if name not in FIELDS]
     if unknown:
         raise LayoutError("; ".join(f'unknown output field "{name}", {nearest(name, FIELDS)}' for name in unknown))
@@ -83,7 +83,7 @@ def layout(fields: Sequence[str], joints: Sequence[str]) -> FrameLayout:
 
 
 def _named(name: str, field: OutputField, joints: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Message, signal and unit of each number of a field."""
+    """Return message, signal and unit of each number of a field."""
     units = field.units * (field.numbers if len(field.units) == 1 else 1)
     if field.of_joints:
         yield from ((joint, name, unit) for joint, unit in zip(joints, units, strict=True))

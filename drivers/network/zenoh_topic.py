@@ -1,11 +1,11 @@
-"""A topic of ROS 2 over zenoh, as rmw_zenoh publishes it: keys, messages (CDR), and the number of each message.
+"""Reads a topic of ROS 2 over zenoh as rmw_zenoh publishes it: keys, messages (CDR), and the number of each message.
 
-A topic is the key DOMAIN/TOPIC/TYPE/HASH, and is subscribed to whatever the type's hash is. With each message comes
-an attachment with its number, its time and its publisher; rmw_zenoh wrote a label before each of them up to 0.2.3
-(Jazzy), and writes none since. A gap in the numbers of a publisher counts the messages
-lost, wherever on the way that was.
+A topic has the key DOMAIN/TOPIC/TYPE/HASH; the subscription accepts any hash of the type. Each message has an
+attachment with its number, time and publisher. Up to version 0.2.3 (Jazzy), rmw_zenoh wrote a label before each of
+them; later versions write none. A gap in the numbers of a publisher shows lost messages, independent of where they were
+lost.
 
-zenoh's own thread puts messages into a bounded queue; those that find it full are counted and dropped.
+zenoh's own thread puts messages into a bounded queue; if it is full, messages are dropped and counted.
 """
 
 import json
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from drivers.base import LinkError
 
-if TYPE_CHECKING:  # zenoh is an extra
+if TYPE_CHECKING:  # zenoh is an optional package
     import zenoh
 
-QUEUE: Final = 16384  # messages that may wait, as many as in the reader of DDS
-ASK_EVERY: Final = 0.5  # s between questions to zenoh whether the router is still there
+QUEUE: Final = 16384  # messages that may wait, the same as in the reader for DDS
+ASK_EVERY: Final = 0.5  # s between checks of the connection to the router
 NEEDED: Final = "ROS 2 over zenoh needs zenoh, which is not installed: pip install 'jointwatch[zenoh]'"
 _LABELS: Final = (b"\x0fsequence_number", b"\x10source_timestamp", b"\x0asource_gid")
 _NUMBER: Final = 8  # bytes of a number, and of a time
@@ -31,14 +31,14 @@ _INT64: Final = struct.Struct("<q")
 
 
 class MessageNumber(NamedTuple):
-    """What an attachment says: which message of which publisher."""
+    """The contents of an attachment: number and publisher of the message."""
 
     publisher: bytes
     number: int
 
 
 def message_number(attachment: bytes | None) -> MessageNumber | None:
-    """The number of a message from its attachment, with labels or without; None where there is none."""
+    """Parse the number of a message from its attachment, with or without labels; None if there is none."""
     if not attachment:
         return None
     first, publisher = 0, attachment[2 * _NUMBER :]
@@ -54,7 +54,7 @@ def message_number(attachment: bytes | None) -> MessageNumber | None:
 
 
 def key_of(domain: int, topic: str, kind: str) -> str:
-    """The key expression of a topic, for any hash of its type. kind: "sensor_msgs/JointState"."""
+    """Return the key expression of a topic for any hash of its type. kind: "sensor_msgs/JointState"."""
     package, _, name = kind.partition("/")
     return f"{domain}/{topic.strip('/')}/{package}::msg::dds_::{name}_/*"
 
@@ -111,7 +111,7 @@ class ZenohTopic:
             os.close(event)
 
     def _hear(self, sample: "zenoh.Sample") -> None:
-        """Queue one message; runs in zenoh's thread, the only one that changes `counts`."""
+        """Queue one message; runs in zenoh's thread, which alone changes `counts`."""
         attachment = sample.attachment
         if not self._is_next(message_number(None if attachment is None else attachment.to_bytes())):
             return
@@ -123,13 +123,13 @@ class ZenohTopic:
             os.eventfd_write(self._event, 1)
 
     def messages(self, timeout: float) -> list[bytes]:
-        """Wait up to timeout seconds for the first message, then take all that are there. Raises LinkError."""
+        """Wait up to timeout seconds for the first message, then take all available ones. Raises LinkError."""
         if self._session is None:
             raise LinkError(f"{self._name}: not open")
         end = time.monotonic() + max(0.0, timeout)
         while not self._waiting and select.select([self._event], [], [], max(0.0, end - time.monotonic()))[0]:
             with suppress(BlockingIOError):
-                os.eventfd_read(self._event)  # clears it also for messages that were taken without waiting
+                os.eventfd_read(self._event)  # also clears the event for messages that were taken without waiting
         found: list[bytes] = []
         while self._waiting:
             found.append(self._waiting.popleft())
@@ -138,7 +138,7 @@ class ZenohTopic:
         return found
 
     def _is_next(self, message: MessageNumber | None) -> bool:
-        """Count the messages missing before this one; False where it came twice or after a later one."""
+        """Count the messages missing before this one; returns False if it is a repetition or came after a later one."""
         if message is None:
             self.counts["unnumbered"] += 1
             return True

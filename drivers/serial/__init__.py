@@ -1,1 +1,1 @@
-"""Serial lines: port.py is the driver, deframer.py finds packets among bytes, packets.py says what is in them."""
+"""Serial lines: port.py is the driver, deframer.py finds packets in the bytes, packets.py describes their contents."""

@@ -1,4 +1,5 @@
-"""Bytes of a serial line to checked packets, however the stream is cut: one kernel call for all that is there."""
+"""Finds and checks packets in the bytes of a serial line, cut anywhere, with one kernel call for all available
+bytes."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final
@@ -23,7 +24,7 @@ Bytes = Annotated[NDArray[np.uint8], Array("u1", 1)]
 
 
 class DeframingTotals(Layout):
-    """What was no packet, since the beginning; see Deframer."""
+    """Counts of invalid packets since the beginning, see Deframer."""
 
     bad_cobs: int
     bad_crc: int
@@ -38,7 +39,7 @@ CAUSES: Final = tuple(one.name for one in DeframingTotals.fields())
 
 
 class CompiledFraming(Layout):
-    """How packets are framed in the stream, and where the search for them is."""
+    """The framing of packets in the stream, and the state of the search for them."""
 
     kind: int  # how packets are separated
     delimiter: int  # the byte after a packet
@@ -53,11 +54,12 @@ class CompiledFraming(Layout):
     last: Annotated[Integers, "256"]  # sequence of the last packet, by id; −1: none yet
     packet: Scratch[Bytes]  # without its stuffing
     totals: DeframingTotals
-    skipping: bool = False  # whether what comes is left out up to the next delimiter
+    skipping: bool = False  # whether bytes are ignored up to the next delimiter
 
 
 class Deframer:
-    """Finds packets in a stream of bytes; garbage is counted, the next delimiter (or first byte) resynchronises.
+    """Finds packets in a stream of bytes; invalid bytes are counted, and the next delimiter (or first byte)
+    resynchronises.
 
     `counts` totals by cause: bad_cobs (stuffing that cannot be, whatever its kind), bad_crc, truncated and oversized
     (too short for any packet, too long for any or for its kind), lost (gaps in the sequence), restarted (a sequence
@@ -77,7 +79,7 @@ class Deframer:
         return {cause: getattr(self._framing.totals, cause) for cause in CAUSES}
 
     def feed(self, data: bytes, time: int) -> Frames:
-        """The packets that end in these bytes, id and sequence included, checksum removed; time: ns, of arrival."""
+        """Return the packets that end in these bytes, with id and sequence, without checksum; time: arrival, ns."""
         text = bytearray(self._rest + data)
         most = len(text) // self._least + 1
         ids, payload = np.empty(most, np.uint32), np.empty((most, self._width), np.uint8)
@@ -88,7 +90,7 @@ class Deframer:
 
 
 def _compiled(framing: Framing, lengths: Mapping[int, int]) -> CompiledFraming:
-    """The framing as the kernel reads it."""
+    """Return the framing in the form that the kernel reads."""
     expected = np.full(256, -1, np.int64)
     expected[list(lengths)] = list(lengths.values())
     return CompiledFraming(
@@ -110,7 +112,7 @@ def _compiled(framing: Framing, lengths: Mapping[int, int]) -> CompiledFraming:
 
 @inline
 def _unstuff(text, start, end, kind, packet):  # type: ignore[no-untyped-def]
-    """Take the stuffing out of a piece; returns the packet's bytes, −1 where it cannot be."""
+    """Remove the stuffing from a piece; returns the number of bytes of the packet, or −1 if the stuffing is invalid."""
     size = 0
     place = start
     if kind == _COBS:
@@ -148,7 +150,7 @@ def _unstuff(text, start, end, kind, packet):  # type: ignore[no-untyped-def]
 
 @inline
 def _is_intact(packet, size, framing):  # type: ignore[no-untyped-def]
-    """Whether the checksum at the end of a packet is the one of what stands before."""
+    """Whether the checksum at the end of a packet matches the bytes before it."""
     checksum = framing.checksum
     tail = checksum.size
     if tail == 0:
@@ -171,7 +173,7 @@ def _number(packet, place, size, big):  # type: ignore[no-untyped-def]
 
 @inline
 def _follow(ident, packet, framing):  # type: ignore[no-untyped-def]
-    """Count what is missing between the last packet of this id and this one."""
+    """Count the packets that are missing between the last packet of this id and this one."""
     size, last = framing.sequence, framing.last
     if size == 0:
         return
@@ -187,7 +189,7 @@ def _follow(ident, packet, framing):  # type: ignore[no-untyped-def]
 
 @inline
 def _accept(packet, size, framing):  # type: ignore[no-untyped-def]
-    """The id of a checked packet, or −1; of an unknown or too short one the decoder speaks."""
+    """Return the id of a checked packet, or −1; the decoder reports unknown and too short packets."""
     tail = framing.checksum.size
     if size < (1 if framing.has_id else 0) + framing.sequence + tail:
         framing.totals.truncated += 1
@@ -207,7 +209,7 @@ def _accept(packet, size, framing):  # type: ignore[no-untyped-def]
 
 @inline
 def _matches(text, place, ends, first, count):  # type: ignore[no-untyped-def]
-    """Whether these known bytes stand here."""
+    """Whether these known bytes are at this place."""
     for one in range(count):  # noqa: SIM110 - a generator is no loop for a kernel
         if text[place + one] != ends[first + one]:
             return False
@@ -250,7 +252,7 @@ def _deframe(text, framing, ids, payload, lengths, times, time):  # type: ignore
             taken, size, after = _between_known_bytes(text, place, framing)
             if after > count:
                 break
-            if taken < 0:  # the first bytes were no first bytes
+            if taken < 0:  # these bytes do not begin a packet
                 totals.garbage_bytes += 1
                 place += 1
                 continue

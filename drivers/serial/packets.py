@@ -1,15 +1,16 @@
-"""Packets on a serial line: their fields, and how they are framed; by default COBS, CRC-16 and a sequence counter.
+"""Packets on a serial line: their fields and framing, by default COBS, CRC-16 and a sequence counter.
 
-On the wire, so that the other end can be written from this::
+Form on the wire, from which the other end can be written::
 
     COBS( id: u8 | sequence: u16 little-endian | fields … | crc: u16 little-endian )  0x00
 
-COBS: consistent overhead byte stuffing (Cheshire and Baker 1999), so that 0x00 occurs only as delimiter; any number of
-delimiters may stand between packets. CRC: CRC-16/CCITT-FALSE (polynomial 0x1021, initial value 0xFFFF, not reflected,
-no final xor; the CRC of "123456789" is 0x29B1) over id, sequence and fields. The sequence counts the packets of one id,
-modulo 65536; it is delivered as the signal "PACKET.sequence". Fields are in the table's order without padding.
+COBS: consistent overhead byte stuffing (Cheshire and Baker 1999), so that 0x00 occurs only as delimiter; there may be
+any number of delimiters between packets. CRC: CRC-16/CCITT-FALSE (polynomial 0x1021, initial value 0xFFFF, not
+reflected, no final xor; the CRC of "123456789" is 0x29B1) over id, sequence and fields. The sequence counts the packets
+of one id, modulo 65536; it is delivered as the signal "PACKET.sequence". Fields are in the table's order without
+padding.
 
-Devices that speak otherwise are described by `Framing`: SLIP (RFC 1055) or HDLC-like (RFC 1662) escapes between
+Devices with other protocols are described by `Framing`: SLIP (RFC 1055) or HDLC-like (RFC 1662) escapes between
 delimiters, or packets of fixed length between known first and last bytes; with or without id, sequence and checksum.
 """
 
@@ -27,7 +28,7 @@ from drivers.units import QuantitySettings, Scale
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
 DELIMITERS: Final = {"cobs": 0x00, "slip": 0xC0, "hdlc": 0x7E}
 _SEQUENCES: Final = {"none": 0, "u8": 1, "u16": 2}
-_MOST_FIELDS: Final = LIMIT - 5  # id, sequence and CRC come on top
+_MOST_FIELDS: Final = LIMIT - 5  # without id, sequence and CRC
 _TYPES: Final = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q"} | {
     "f16": "e",
     "f32": "f",
@@ -86,7 +87,7 @@ class FieldSettings(QuantitySettings):
 
     @property
     def kind(self) -> str:
-        """Kind of number, in the words of a frame's signals."""
+        """Kind of number, in the terms of the signals of frames."""
         return {"u": "unsigned", "i": "signed", "f": "float"}[self.type[0]]
 
     @model_validator(mode="after")
@@ -126,7 +127,7 @@ class PacketSettings(StrictSettings):
 
 
 def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> FrameLayout:
-    """The layout of packets, as one of frames over id, sequence and fields. Raises LayoutError."""
+    """Return the layout of packets in the form of frames with id, sequence and fields. Raises LayoutError."""
     if not framing.id and len(packets) > 1:
         raise LayoutError(f"expected one kind of packet where they carry no id, found {len(packets)}")
     lengths: dict[int, int] = {}
@@ -147,7 +148,7 @@ def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> FrameL
 
 
 def encode(identifier: int, sequence: int, fields: bytes, framing: Framing = COBS) -> bytes:
-    """One packet as it stands on the wire, with its delimiter: for rigs, and as reference for firmware."""
+    """Encode one packet for the wire with its delimiter, for rigs and as reference for firmware."""
     size = _SEQUENCES[framing.sequence]
     checked = bytes([identifier]) * framing.id + (sequence % (1 << 8 * size)).to_bytes(size, framing.order) + fields
     check = compute(framing.checksum, checked).to_bytes(framing.tail, framing.order) if framing.tail else b""

@@ -1,4 +1,4 @@
-"""A serial port on which a device sends packets, read in bulk through its descriptor."""
+"""Reads a serial port on which a device sends packets, in bulk through its descriptor."""
 
 import os.path
 import time
@@ -37,11 +37,11 @@ class SerialPortSettings(DriverSettings):
         return self
 
     def signals(self) -> Mapping[str, str]:
-        """Every signal of every packet, and each packet's sequence: "PACKET.signal" → SI unit."""
+        """Return every signal of every packet, and each packet's sequence: "PACKET.signal" → SI unit."""
         return self._layout.units()
 
     def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError naming every signal that is not there, and the nearest that is."""
+        """Raise LayoutError with every unknown signal, and the most similar known one."""
         self._layout.check(wanted)
 
     def modules(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class SerialPortSettings(DriverSettings):
 
 
 class SerialPort(SerialLine):
-    """One serial port, open for reading; readings are stamped when their bytes are in our hands."""
+    """One serial port, open for reading; readings are stamped when their bytes have been read."""
 
     def __init__(self, settings: SerialPortSettings, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
@@ -68,14 +68,14 @@ class SerialPort(SerialLine):
         self.start()
 
     def start(self) -> None:
-        """Forget what was decoded before."""
+        """Reset the state of decoding."""
         self._decoder = Decoder(self._layout, self._wanted)
         from drivers.serial.deframer import Deframer  # kernels that only a serial line needs
 
         self._deframer = Deframer(self._layout.lengths, self._settings.framing)
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Readings of the packets that end in what is there. Raises LinkError."""
+        """Return the readings of the packets that end in the available bytes. Raises LinkError."""
         data = drain(self.opened().fileno(), self._settings.port, timeout)
         now = time.monotonic_ns()
         readings = self._decoder.decode(self._deframer.feed(data, now))
@@ -83,6 +83,6 @@ class SerialPort(SerialLine):
         return readings
 
     def counters(self) -> Mapping[str, int]:
-        """Packets with a good CRC, and every loss by cause (see Decoder and Deframer)."""
+        """Return the number of packets with a valid CRC, and every loss by cause (see Decoder and Deframer)."""
         counts = self._decoder.counts
         return counts | {cause: counts.get(cause, 0) + count for cause, count in self._deframer.counts.items()}

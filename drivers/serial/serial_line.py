@@ -1,4 +1,4 @@
-"""A serial line as drivers read it: opened for us alone, read through its descriptor, closed with the `with`."""
+"""A serial line for drivers: opened exclusively, read through its descriptor, and closed at the end of `with`."""
 
 from typing import Self
 
@@ -9,7 +9,7 @@ from drivers.drain import link_error
 
 
 class SerialLine:
-    """One serial port; what a driver of it decodes, it decodes from `opened()`."""
+    """The base of drivers of a serial port, which read from `opened()`."""
 
     def __init__(self, port: str, baudrate: int) -> None:
         """baudrate: bit/s."""
@@ -17,7 +17,7 @@ class SerialLine:
         self._serial: serial.Serial | None = None
 
     def start(self) -> None:
-        """Begin to decode anew, when the line is opened."""
+        """Reset the state of decoding when the line is opened."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -33,7 +33,7 @@ class SerialLine:
             self._serial = None
 
     def opened(self) -> serial.Serial:
-        """The open port. Raises LinkError where it is not open."""
+        """Return the open port. Raises LinkError if it is not open."""
         if self._serial is None:
             raise LinkError(f"{self._port}: not open")
         return self._serial

@@ -1,10 +1,10 @@
-"""A servo bus, tapped: requests of its master and answers of the servos, heard on the same line; nothing is sent.
+"""Taps a servo bus: receives requests of its master and answers of the servos on the same line, without sending.
 
-With `poll = true` the driver is the bus's only master, and asks itself: it sends reads (drivers/serial/servo_poll.py).
+With `poll = true` the driver is the bus's only master, and sends read requests itself (drivers/serial/servo_poll.py).
 
-An answer does not say which registers it holds: the request before it does. So the tap must hear both
-directions of the half-duplex line (its own transmit pin not connected). All answers to one request carry the time at
-which that request arrived, since servos sample when they are asked.
+An answer does not state which registers it contains, but the request before it does. So the tap must receive both
+directions of the half-duplex line (with its own transmit pin not connected). All answers to a request get the arrival
+time of that request, since servos sample when they are asked.
 """
 
 import os.path
@@ -86,11 +86,11 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
         return self
 
     def signals(self) -> Mapping[str, str]:
-        """SERVO.REGISTER of every servo."""
+        """Return SERVO.REGISTER of every servo."""
         return {f"{one.name}.{name}": at.unit for one in self.servos for name, at in MODELS[one.model].items()}
 
     def ranges(self, wanted: Sequence[Wanted]) -> list[Range]:
-        """Registers to read for these signals, one range a servo."""
+        """Return the registers to read for these signals, one range for each servo."""
         found = []
         for servo in self.servos:
             registers = [
@@ -104,7 +104,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
         return found
 
     def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError for an unknown signal, and for polls that come faster than the bus can carry them."""
+        """Raise LayoutError for an unknown signal, and for a poll rate that is too fast for the bus."""
         super().check(wanted)
         if not self.poll:
             return
@@ -117,7 +117,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
             )
 
     def sends(self) -> str:
-        """What is sent on the bus, in words; empty without polling."""
+        """Return in words what is sent on the bus; empty without polling."""
         return f"reads of registers, {self.poll_rate:g} times a second (poll = true)" if self.poll else ""
 
     def open(self, wanted: Sequence[Wanted]) -> "ServoBus":
@@ -135,7 +135,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
 
     @classmethod
     def probe(cls, place: str, seconds: float, options: Mapping[str, str]) -> Probe:
-        """Hear which servos are asked for which registers. place: the port."""
+        """Listen to find which registers of which servos are read. place: the port."""
         given = {"kind": "servo_bus", "port": place, "servos": [{"name": "any", "id": 0, "model": "xl330"}]}
         asked_for = cls.model_validate(given | dict(options))
         with ServoBus(asked_for, ()) as bus:
@@ -167,7 +167,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
 
 
 class ServoBus(SerialLine):
-    """One bus, open for reading. `heard`: what each servo was asked for, by id, since opening (the last thousands)."""
+    """One bus, open for reading. `heard`: the last thousands of requested ranges since opening, by id of the servo."""
 
     def __init__(self, settings: ServoBusSettings, wanted: Sequence[Wanted]) -> None:
         super().__init__(settings.port, settings.baudrate)
@@ -182,19 +182,19 @@ class ServoBus(SerialLine):
         self.start()
 
     def start(self) -> None:
-        """Forget what was asked and heard before."""
+        """Reset the state of requests and answers."""
         self._splitter = PacketSplitter(self._settings.protocol)
         names = ("frames", "unanswered", "unmatched", "device_errors", "skipped", "other_master")
         self._counts = dict.fromkeys(names, 0)
         given = self._settings
         made = Poll(given.protocol, self._cycle, given.poll_rate, given.baudrate) if self._cycle else None
         self._poll: Poll | None = made
-        self._waiting: dict[int, Range] = {}  # answers that are still to come, by id
-        self._asked = 0  # monotonic ns at which the request arrived
+        self._waiting: dict[int, Range] = {}  # expected answers, by id
+        self._asked = 0  # monotonic ns, arrival of the request
         self.heard: dict[int, list[Range]] = {}
 
     def read(self, timeout: float) -> NDArray[np.void]:
-        """Readings of the answers that have come whole. Raises LinkError."""
+        """Return the readings of the complete answers. Raises LinkError."""
         line = self.opened()
         end = time.monotonic() + max(0.0, timeout)
         found: list[tuple[int, float, int, int]] = []
@@ -202,7 +202,7 @@ class ServoBus(SerialLine):
             if self._poll is None:
                 wait = end - time.monotonic()
             else:
-                self._hear(line, 0.0, found)  # what has come is not late, however long this process was put aside
+                self._hear(line, 0.0, found)  # received answers are not late, even if this process was paused
                 wait = self._ask(line, end)
             self._hear(line, wait, found)
             answered = found and not self._waiting
@@ -210,15 +210,15 @@ class ServoBus(SerialLine):
                 return np.array(found, READING) if found else empty()
 
     def _hear(self, line: serial.Serial, wait: float, found: list[tuple[int, float, int, int]]) -> None:
-        """Take what comes within so many seconds. Raises LinkError."""
+        """Process bytes that arrive within `wait` seconds. Raises LinkError."""
         data = drain(line.fileno(), self._settings.port, max(0.0, wait))
         now = time.monotonic_ns()
         for packet in self._splitter.feed(data):
             self._take(packet, now, found)
 
     def _ask(self, line: serial.Serial, end: float) -> float:
-        """Send the next request if it is due; returns s until there is something to do. Raises LinkError."""
-        if self._poll is None:  # another master was heard just now
+        """Send the next request if it is due; returns the time until the next action, s. Raises LinkError."""
+        if self._poll is None:  # another master has just been heard
             return end - time.monotonic()
         now = time.monotonic()
         if self._waiting and self._poll.too_late(now):
@@ -234,7 +234,7 @@ class ServoBus(SerialLine):
         return min(end, self._poll.next(bool(self._waiting))) - time.monotonic()
 
     def _forget(self) -> None:
-        """Count the answers that did not come."""
+        """Count the missing answers."""
         self._counts["unanswered"] += len(self._waiting.keys() & self._wanted.keys())
         self._waiting = {}
 
@@ -262,7 +262,7 @@ class ServoBus(SerialLine):
         if request is None:
             self._counts["unmatched"] += packet.id in self._wanted
             return
-        if self._poll is not None:  # it is not alone: two masters would collide
+        if self._poll is not None:  # there is another master, and both would collide
             self._poll = None
         self._counts["other_master"] += bool(self._cycle)
         self._forget()
@@ -274,7 +274,7 @@ class ServoBus(SerialLine):
                 known.append(one)
 
     def _answer(self, packet: ServoPacket) -> tuple[int, bytes]:
-        """Error and data of an answer."""
+        """Return error and data of an answer."""
         if self._settings.protocol == "dynamixel2":
             return (packet.body[0] if packet.body else 0), packet.body[1:]
         return packet.code, packet.body
@@ -283,10 +283,10 @@ class ServoBus(SerialLine):
         for register, one in self._wanted.get(expected.id, ()):
             start = register.address - expected.address
             if start < 0 or start + register.size > len(data):
-                continue  # the master did not ask for it this time
+                continue  # the master did not read this register now
             value = register.value(data[start : start + register.size])
             found.append((self._asked, one.scale * value + one.offset, one.channel, 0))
 
     def counters(self) -> Mapping[str, int]:
-        """Answers and every loss by cause (see ServoBusSettings.losses); totals since opening."""
+        """Return the number of answers and every loss by cause (see ServoBusSettings.losses); totals since opening."""
         return {**self._counts, **self._splitter.counts}

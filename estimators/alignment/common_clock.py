@@ -19,6 +19,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.thresholds import GAP, SUCCESSIVE
 from jointwatch_numba.layout import Integers, Layout, Matrix
+from jointwatch_numba.matrix import contiguous
 
 #: s, argued: Time that a joint is waited for before its rows are given up.
 PATIENCE: Final = 0.3
@@ -79,7 +80,7 @@ class CommonClock:
 
     def absorb(self, joint: int, ticks: Nanoseconds, values: Floats) -> None:
         """Samples of one joint, copied: ticks (rows,) ns ascending, values (rows, channels)."""
-        _push_samples(ticks, values, self.rows[joint])
+        _push_samples(contiguous(ticks), contiguous(values), self.rows[joint])
 
     def release(self) -> tuple[Nanoseconds, Floats]:
         """The ticks that are due, (rows,) ns, and their values, (rows, joints, columns)."""
@@ -113,7 +114,7 @@ def push(ticks: Nanoseconds, values: Floats, rows: JointRows) -> None:
         rows.count += 1
 
 
-@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", JointRows))
+@kernel(("i8[::1]", "f8[:, ::1]", JointRows))
 def _push_samples(ticks: Nanoseconds, values: Floats, rows: JointRows) -> None:
     push(ticks, values, rows)
 

@@ -29,6 +29,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.reasons import Reason
 from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
+from jointwatch_numba.matrix import contiguous
 
 #: s, tuned: Half width of the row kernel; EMPS and simulated encoders of 14 to 20 bits (decision 002).
 USUAL: Final = 0.020
@@ -135,7 +136,7 @@ class Conditioner:
         if len(time) > self.most:
             starts = range(0, len(time), self.most)
             return joined([self.absorb(time[i : i + self.most], values[i : i + self.most]) for i in starts])
-        return self.formed(take_rows(time, values, self.former))
+        return self.formed(take_rows(contiguous(time), contiguous(values), self.former))
 
     def formed(self, due: int) -> Rows:
         """Copies of the rows of windows that are due."""

@@ -202,7 +202,7 @@ def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
     return count
 
 
-@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", RowFormer))  # views of a message
+@kernel(("i8[::1]", "f8[:, ::1]", RowFormer))
 def take_rows(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
     """Call the kernel `take` from Python."""
     return take(time, values, former)

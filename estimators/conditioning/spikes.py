@@ -23,6 +23,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.thresholds import GAP, VALUE_ROUNDING
 from jointwatch_numba.layout import Integers, Layout, Matrix, Vector
+from jointwatch_numba.matrix import contiguous
 
 #: rows, argued: Rows on either side of the sample that is judged: a spike lasts one or two samples.
 REACH: Final = 2
@@ -101,7 +102,7 @@ class Spikes:
             return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         due = len(time) - min(len(time), max(0, REACH - self.state.seen))
         times, out = np.empty(due, np.int64), np.empty((due, self.state.kept.shape[1]))
-        _judge(time, values, self.state, times, out)
+        _judge(contiguous(time), contiguous(values), self.state, times, out)
         return times, out
 
 
@@ -203,6 +204,6 @@ def judge(time: Nanoseconds, values: Floats, state: SpikeFilter, out_times: Nano
     return due
 
 
-@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", SpikeFilter, "i8[::1]", "f8[:, ::1]"))
+@kernel(("i8[::1]", "f8[:, ::1]", SpikeFilter, "i8[::1]", "f8[:, ::1]"))
 def _judge(time: Nanoseconds, values: Floats, state: SpikeFilter, out_times: Nanoseconds, out: Floats) -> int:
     return judge(time, values, state, out_times, out)

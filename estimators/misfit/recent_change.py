@@ -33,7 +33,10 @@ def recent_change(recent: Floats, theta: Floats, covariance: Floats, variances: 
     (p, p) its own; variances: (p,) v.
     """
     p, best = len(theta), 0.0
-    explained, found, gram = np.zeros(p), np.zeros(p), recent[:p, :p].copy()
+    explained, found, gram = np.zeros(p), np.zeros(p), np.empty((p, p))
+    for i in range(p):
+        for j in range(p):
+            gram[i, j] = recent[i, j]
     spread = product(product(gram, covariance), gram)
     for i in range(p):
         score = recent[i, p]

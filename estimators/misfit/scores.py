@@ -337,15 +337,17 @@ def _add_block(
     gram, theta = state.gram, state.theta
     p, outputs = len(theta), len(gram)
     n = gram.shape[1] - p + 1
-    compressed = np.empty((outputs, n, n))
+    compressed, lag = np.empty((outputs, n, n)), np.empty(p)
     for o in range(outputs):
         for i in range(gram.shape[1]):
             for j in range(i + 1):
                 gram[o, i, j] = fade * gram[o, i, j] + fresh[o, i, j]
     _least_squares(gram, weight, theta)
-    _compress(fresh, lags * theta, compressed)
+    for i in range(p):
+        lag[i] = lags[i] * theta[i]
+    _compress(fresh, lag, compressed)
     _assemble(compressed, weight, p, part)
-    _compress(gram, lags * theta, compressed)
+    _compress(gram, lag, compressed)
     _assemble(compressed, weight, p, a)
     fresh[:] = 0.0
 
@@ -396,6 +398,9 @@ def close(fresh: Floats, weight: Floats, fade: float, lags: Floats, behind: Floa
     state.coefficients[:] = 0.0
     state.blocks += 1.0
     if state.blocks > YOUNG:
-        _add_score(part, a, scale, theta + behind, fade, state)
+        ahead = np.empty(p)
+        for i in range(p):
+            ahead[i] = theta[i] + behind[i]
+        _add_score(part, a, scale, ahead, fade, state)
         _judge(a, taken, scale, state)
     state.effective_blocks = state.weight**2 / max(state.squared_weight, 1.0)

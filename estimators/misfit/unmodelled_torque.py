@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.misfit.regressors import ANGLE, CAUSES, SPEED
-from estimators.misfit.scores import LEVEL
+from estimators.misfit.scores import LEVEL, OWN
 from estimators.numerics.jit import inline
 from estimators.numerics.symmetric import eigen, product
 from estimators.quantities import Floats
@@ -188,15 +188,16 @@ def _considered(
 
 
 @inline
-def _unlike_the_model(columns: Floats, effect: Floats) -> NDArray[np.int64]:
-    """Which columns w are not the model's; effect (p, k): least squares of each by those of the model."""
+def _unlike_the_model(columns: Floats, effect: Floats, same: float) -> NDArray[np.int64]:
+    """Which columns w are not the model's; effect (p, k): least squares of each by those of the model; same: see SAME,
+    or below 0: none is left out."""
     p, k = effect.shape
     own, count = np.empty(k, np.int64), 0
     for one in range(k):
         square = left = columns[p + one, p + one]
         for i in range(p):
             left -= columns[i, p + one] * effect[i, one]
-        if square > 0.0 and left > SAME * square:
+        if square > 0.0 and left > same * square:
             own[count] = one
             count += 1
     return own[:count]
@@ -204,12 +205,12 @@ def _unlike_the_model(columns: Floats, effect: Floats) -> NDArray[np.int64]:
 
 @inline
 def _gathered(
-    inverse: Floats, columns: Floats, scores: Floats, theta: Floats
+    inverse: Floats, columns: Floats, scores: Floats, theta: Floats, variances: Floats, same: float
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """C of the columns that are not the model's; Z, r, V of these over the roots of their squares; those roots."""
     p, last = len(theta), len(columns) - 1
     effect = product(inverse, columns[:p, p:last])
-    own = _unlike_the_model(columns, effect)
+    own = _unlike_the_model(columns, effect, same)
     n = len(own)
     C, Z, V = np.empty((p, n)), np.empty((n, n)), np.empty((n, n))
     size, r, half = np.empty(n), np.empty(n), np.empty((n, last))
@@ -226,6 +227,7 @@ def _gathered(
             half[a, j] = scores[row, j]
             for i in range(p):
                 half[a, j] -= C[i, a] * scores[i, j]
+    limit = np.ones(n)
     for a in range(n):
         for b in range(n):
             Z[a, b], V[a, b] = columns[p + own[a], p + own[b]], half[a, p + own[b]]
@@ -233,18 +235,25 @@ def _gathered(
                 Z[a, b] -= columns[p + own[a], i] * C[i, b]
                 V[a, b] -= half[a, i] * C[i, b]
             Z[a, b] /= size[a] * size[b]
-            V[a, b] /= size[a] * size[b]
+        if V[a, a] > variances[own[a]]:
+            limit[a] = np.sqrt(variances[own[a]] / V[a, a])
+    for a in range(n):
+        for b in range(n):
+            V[a, b] *= limit[a] * limit[b] / (size[a] * size[b])
     return C, Z, r, V, size
 
 
 @inline
-def _seen_combinations(Z: Floats, variance: float) -> tuple[Floats, Floats]:
-    """Combinations of the columns (n, k) that are not rounding, and the root of the square of each times variance."""
+def _seen_combinations(Z: Floats, variance: float, unseen: float) -> tuple[Floats, Floats]:
+    """Combinations of the columns (n, k) that rows tell, and the root of the square of each times variance.
+
+    unseen: share of a column's square up to which they do not.
+    """
     left, ways = eigen(Z)
     n, k = len(left), 0
     kept, length = np.empty((n, n)), np.empty(n)
     for one in range(n):
-        if left[one] > UNSEEN:
+        if left[one] > unseen:
             length[k] = np.sqrt(variance * left[one])
             for a in range(n):
                 kept[a, k] = ways[a, one]
@@ -264,6 +273,8 @@ def unmodelled_torque(
     lowest: float,
     prior: float,
     most: float,
+    variances: Floats,
+    shape: bool,
 ) -> tuple[bool, Floats, Floats, Floats]:
     """What these columns may have done: whether any is not the model's, and covariances (p, p) that θ owes to it: what
     σ of a known value holds (all, where the rows surely show that there is such a torque), all that it may have done,
@@ -271,24 +282,30 @@ def unmodelled_torque(
 
     inverse: of the products of φ (p, p); columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their
     covariance; theta: (p,) of least squares; variance: of a row's noise; share, white, lowest: see Floor; prior: D, N·m
-    (N); most: rms of y, N·m (N).
+    (N); most: rms of y, N·m (N); variances: (k,) most that the score of each column varies by, without what the column
+    itself explains; shape: whether only the shape of the columns is given, roughly. Then one that is the model's is
+    not left out: there it matters most; and what of it is not the model's tells its size only where it would be tried
+    (OWN).
     """
-    C, Z, r, V, size = _gathered(inverse, columns, scores, theta)
+    C, Z, r, V, size = _gathered(inverse, columns, scores, theta, variances, -1.0 if shape else SAME)
     n, none = len(size), np.zeros((0, 0))
     if n == 0:
         return False, none, none, none
-    ways, length = _seen_combinations(Z, variance)
+    ways, length = _seen_combinations(Z, variance, OWN if shape else UNSEEN)
     k = len(length)
     root, back, pull = np.empty((n, k)), np.empty((k, n)), np.zeros(n)  # root rootᵀ = variance · Z; its inverse
     for a in range(n):
         for one in range(k):
             root[a, one], back[one, a] = size[a] * ways[a, one] * length[one], ways[a, one] / length[one]
-    both, score = product(product(back, V), back.T), product(back, r.reshape(n, 1))
+    moment = np.empty((n, 1))
+    for a in range(n):
+        moment[a, 0] = r[a]
+    both, score = product(product(back, V), back.T), product(back, moment)
     for one in range(k):
         for other in range(k):
             both[one, other] *= share
         both[one, one] += (1.0 - share) * white
-    spread, turned = eigen(both)
+    spread, turned = eigen(both) if k > 0 else (np.empty(0), both)
     middle, score = product(root, turned), product(turned.T, score)
     scaled = middle.copy()
     for one in range(k):

@@ -24,6 +24,7 @@ from estimators.recursive.state import RecursiveState
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from jointwatch_numba.layout import Layout, Matrix, Scratch, Vector, copy
+from jointwatch_numba.matrix import as_vector
 
 #: s, argued: Motion between two decisions; a transient begins within it.
 REVIEW_EVERY: Final = 0.1
@@ -184,7 +185,7 @@ def advance(
     """
     state = learnt.state
     rows, m, p = phi.shape
-    flat, flat_y = phi.reshape(-1), y.reshape(-1)
+    flat, flat_y = as_vector(phi), as_vector(y)
     loop.review = False
     row = 0
     while row < rows:

@@ -24,6 +24,7 @@ from estimators.recursive.weights.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
 from estimators.thresholds import GOOD, RIDGE, SUCCESSIVE
 from jointwatch_numba.layout import Cube, Integers, Layout, Matrix, Scratch, Vector
+from jointwatch_numba.matrix import contiguous
 
 #: encoders, argued: Shifted encoders that read the same motion, spread evenly over one step.
 PLACES: Final = 8
@@ -91,8 +92,8 @@ class ShiftedQuantiser:
 
     def keep(self, rows: Rows, slow: float, reversal: float) -> None:
         """Take rows that taught; slow: speed of rest, rad/s (m/s); reversal: weight of rows that see a reversal."""
-        phi = np.ascontiguousarray(rows.phi)
-        _keep(rows.time, phi, rows.speed, rows.motion, slow, reversal, self.state)
+        time, phi, speed, motion = map(contiguous, (rows.time, rows.phi, rows.speed, rows.motion))
+        _keep(time, phi, speed, motion, slow, reversal, self.state)
 
     def read(self) -> None:
         """Sum the rows after which the motion is known already."""
@@ -221,12 +222,7 @@ def keep(
     state.count = count + 1
 
 
-@kernel(
-    (
-        *("Array(i8, 1, 'A', readonly=True)", "f8[:, :, ::1]", "Array(f8, 2, 'A', readonly=True)"),
-        *("Array(f8, 3, 'A', readonly=True)", "f8", "f8", QuantiserState),
-    )
-)
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", "f8", QuantiserState))
 def _keep(
     time: Nanoseconds, phi: Floats, speed: Floats, motion: Floats, slow: float, reversal: float, state: QuantiserState
 ) -> None:
@@ -243,16 +239,20 @@ def unidentifiable(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool
     """
     p = len(gram)
     scale, unit, part, way = np.ones(p), np.empty((p, p)), np.empty((p, p)), np.empty(p)
+    left = np.empty((p, p))
     for i in range(p):
         scale[i] = np.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 1.0
     for i in range(p):
         for j in range(p):
             unit[i, j] = gram[i, j] / (scale[i] * scale[j])
             part[i, j] = noise[i, j] / (scale[i] * scale[j])
-    if not smallest(unit - part) > RIDGE:
+            left[i, j] = unit[i, j] - part[i, j]
+    if not smallest(left) > RIDGE:
+        any_lost = False
         for i in range(p):
             lost[i] = noise[i, i] > 0.0
-        return bool(lost.any())
+            any_lost = any_lost or lost[i]
+        return any_lost
     for i in range(p):
         unit[i, i] += RIDGE
     share = largest_share(part, unit, way)
@@ -293,6 +293,7 @@ def covariance_by_place(
                 square[i, j] += moved[i, 0] * moved[j, 0] / (scale[i] * scale[j] * PLACES)
     for i in range(p):
         if any_lost[i]:
-            square[i, :] = square[:, i] = 0.0
+            for j in range(p):
+                square[i, j] = square[j, i] = 0.0
             square[i, i] = np.inf
     return square

@@ -21,12 +21,12 @@ MISSED: Final = " It exited with an error: what it prints misses a limit, or is 
 
 
 def benchmarks() -> dict[str, Path]:
-    """The file of each benchmark, by its name: they are in folders by what they are about."""
+    """Return name → file of each benchmark; they are in folders by subject."""
     return {file.stem: file for file in FOLDER.glob("*/*.py")}
 
 
 def arguments_of_bench(names: Sequence[str]) -> argparse.ArgumentParser:
-    """The command line; names: of the benchmarks."""
+    """Make the command line; names: names of the benchmarks."""
     parser = CommandLine(
         prog="jointwatch bench",
         description=__doc__,
@@ -40,7 +40,7 @@ def arguments_of_bench(names: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Exit 0 when every benchmark ran and met its limits, 130 when it was interrupted."""
+    """Exit code 0 if every benchmark ran and met its limits, 130 if it was interrupted."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _main()
@@ -55,7 +55,7 @@ def _main() -> int:
         print(f"jointwatch bench: needs a source checkout; {FOLDER} is not there", file=sys.stderr)
         return 1
     parser = arguments_of_bench(names)
-    options, own = parser.parse_known_args()  # what a benchmark has of its own goes to it
+    options, own = parser.parse_known_args()  # other options are passed to the benchmark
     unknown = [name for name in options.name if name not in names]
     if unknown:
         parser.error(f"found no benchmark {', '.join(unknown)}, expected one of {', '.join(names)}")
@@ -71,22 +71,22 @@ def _main() -> int:
         ended, printed = _run(command, files[name].parent, options.write is not None)
         print(printed, end="", flush=True)
         code |= ended
-        if printed:  # figures of one that did not even run stay those of before
+        if printed:  # if a benchmark did not run, its earlier figures are kept
             page = options.write.read_text(encoding="utf-8") if options.write.exists() else ""
             options.write.write_text(with_section(page, name, printed, where + MISSED * (ended != 0)), encoding="utf-8")
     return code
 
 
 def _run(command: Sequence[str], folder: Path, kept: bool) -> tuple[int, str]:
-    """Exit code, and what was printed where that is kept; an interrupted benchmark has the time to end its service."""
+    """Return the exit code and, if `kept`, the output; an interrupted benchmark gets time to end its service."""
     stdout = subprocess.PIPE if kept else None
-    # parts and other benchmarks that it uses are in its folder, where a safe path (daq/__main__.py) does not look
+    # its folder contains modules that it uses, and is not in the safe path (daq/__main__.py)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(":")
     }
     with subprocess.Popen(
         command, stdout=stdout, env=environment, text=True, process_group=0
-    ) as running:  # interrupted once, by us
+    ) as running:  # we interrupt it once
         try:
             printed, _ = running.communicate()
         except KeyboardInterrupt:
@@ -97,7 +97,7 @@ def _run(command: Sequence[str], folder: Path, kept: bool) -> tuple[int, str]:
 
 
 def with_section(page: str, name: str, printed: str, where: str) -> str:
-    """A page with what a benchmark printed in its section `## name`, made in its place if there is none."""
+    """Return a page with the output of a benchmark in its section `## name`, which is added if necessary."""
     section = ["", where, "", "```text", *printed.rstrip().lstrip("\n").splitlines(), "```", ""]
     kept: list[str] = []
     inside = fenced = False
@@ -118,7 +118,7 @@ def with_section(page: str, name: str, printed: str, where: str) -> str:
 
 
 def machine() -> str:
-    """What figures that begin now are measured on, when, and how many threads were busy then (the load of a minute)."""
+    """Return the machine, the date, and the load (busy threads in the last minute) of figures that are measured now."""
     known = CPUINFO.read_text(encoding="utf-8") if CPUINFO.exists() else ""
     model = re.search(r"^model name\s*:\s*(.+)$", known, re.MULTILINE)
     processor = model[1] if model else platform.processor() or platform.machine()

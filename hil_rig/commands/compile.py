@@ -16,7 +16,7 @@ from daq.commands.examples import epilog
 from daq.processes.carried_kernels import fill
 from daq.processes.kernels import EVERYTHING, SERVICE, build, jobs, keep, on_stderr, sources
 
-# modules that a service and the demo's rig and wire import
+# modules that are imported by a service, and by the demo's rig and wire
 LIVE: Final = (
     *SERVICE,
     "hil_rig.__main__",

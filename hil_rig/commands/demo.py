@@ -1,4 +1,4 @@
-"""`jointwatch demo`: a rig on a wire, the service that listens to it, and the page in a browser."""
+"""`jointwatch demo`: runs a rig on a wire and the service that listens to it, and opens the page in a browser."""
 
 import argparse
 import contextlib
@@ -40,7 +40,7 @@ def arguments_of_demo() -> argparse.ArgumentParser:
 
 
 def address_of(text: str) -> str:
-    """http://HOST:PORT as it is; a port alone, or HOST:PORT, made into one. Raises ArgumentTypeError."""
+    """Return http://HOST:PORT for an address, for HOST:PORT, or for a port alone. Raises ArgumentTypeError."""
     host, colon, port = text.rpartition(":")
     if text.startswith("http://") and port.isdigit() and colon:
         return text
@@ -52,7 +52,7 @@ def address_of(text: str) -> str:
 
 
 def taken(address: str) -> bool:
-    """Whether another program listens at SCHEME://HOST:PORT; what cannot be asked is left to the service to say."""
+    """Whether another program listens at SCHEME://HOST:PORT; for an invalid address the service reports the error."""
     place = urlsplit(address)
     try:
         socket.create_server((place.hostname or "", place.port or 0)).close()
@@ -96,7 +96,7 @@ def main() -> int:
             for joint, truth in live.truth.items():
                 print(f"{joint} is really " + ", ".join(f"{name} {value:.5g}" for name, value in truth.items()))
             print("Ctrl-C stops everything", file=sys.stderr, flush=True)
-            if not options.no_browser and not opened:  # an open page loads itself again
+            if not options.no_browser and not opened:  # an open page reloads by itself
                 webbrowser.open(live.page)
             end = time.monotonic() + (options.duration or float("inf"))
             while time.monotonic() < end:

@@ -1,4 +1,5 @@
-"""`jointwatch reproduce NAME`: a published experiment or a recording with published values, side by side with ours."""
+"""`jointwatch reproduce NAME`: compares a published experiment, or a recording with published values, with our
+results."""
 
 import argparse
 import subprocess
@@ -41,7 +42,7 @@ def arguments_of_reproduce() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run the program of that name with the other words of the command line; 0 where no figure fails."""
+    """Run the named program with the remaining arguments; returns 0 if no figure fails."""
     words = sys.argv[1:]
     name = next((word for word in words if word in PROGRAMS), None)
     if name is None:

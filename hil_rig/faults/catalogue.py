@@ -1,6 +1,6 @@
-"""The faults: one function each that draws a fault's size, and its line in one of the two tables.
+"""The faults: one function that draws the size of each fault, and its entry in one of two tables.
 
-The causes of the estimators know those of SHOWN; to those of UNSHOWN the right answer is that the cause is unknown.
+The causes of the estimators describe the faults in SHOWN; for faults in UNSHOWN the right answer is "unknown".
 """
 
 from typing import Final

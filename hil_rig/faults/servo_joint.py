@@ -1,4 +1,4 @@
-"""A servo joint whose parts can fail: motor, gear, link and a bolted-on tool, with heat, brake, cable and sensors.
+"""A servo joint whose parts can fail: motor, gear, link and a bolted tool, with heat, brake, cable and sensors.
 
 Three masses in a row, all angles on the link's side; dz: dead zone of half width b::
 
@@ -24,8 +24,8 @@ from hil_rig.plants.jit import kernel
 from hil_rig.plants.point_to_point import PointToPoint, target
 from jointwatch_numba.layout import Layout
 
-STEP: Final = 1e-4  # s, of the integration
-DAMPING: Final = 0.06  # of critical, of gear and bolts
+STEP: Final = 1e-4  # s, step of the integration
+DAMPING: Final = 0.06  # damping of gear and bolts as a share of critical damping
 STRIBECK_HEAT: Final = 0.004  # 1/K by which the Stribeck part grows
 VISCOUS_HEAT: Final = 21.0  # K over which the viscous part falls by e
 SENSORS: Final = ("gain", "zero", "slip", "eccentricity", "phase", "delay", "limit", "lost", "electric")
@@ -42,7 +42,7 @@ class ServoJointSettings(FrozenSettings):
     F_c: float
     F_s: float
     F_v: float
-    G: float  # amplitude of gravity
+    G: float  # N·m, amplitude of gravity
     ratio: float
     b: float = 5e-5
     v_s: float = 0.08
@@ -75,12 +75,12 @@ class ServoParts(Layout):
     G_c: float
     heat: float  # K
     brake: float
-    brake_wave: float  # share of it that changes over a turn of the motor
+    brake_wave: float  # share of the brake torque that varies over a turn of the motor
     cable: float
     cable_from: float
     cable_dry: float
     ripple: float
-    order: float  # of the ripple, a turn of the joint
+    order: float  # periods of the ripple in a turn of the joint
     wedge: float
     wedge_at: float
     wedge_width: float
@@ -90,7 +90,7 @@ class ServoParts(Layout):
 
 
 class ServoState(Layout):
-    """Where a servo joint is; m: motor, l: link, t: tool."""
+    """The state of motion of a servo joint; m: motor, l: link, t: tool."""
 
     q_m: float
     q_l: float
@@ -106,7 +106,7 @@ class ServoState(Layout):
 
 
 class ServoJoint:
-    """One such joint; `values` and `sensors` may be changed between two calls of `rows`."""
+    """One servo joint; `values` and `sensors` may be changed between two calls of `rows`."""
 
     def __init__(self, settings: ServoJointSettings, seed: int) -> None:
         self.settings = settings
@@ -126,11 +126,11 @@ class ServoJoint:
         self.state = ServoState(q_m=first, q_l=first, q_t=first)
         inertia = own["J_m"] + own["J_l"] + own["J_t"]
         self.control = np.array([inertia * one.bandwidth**2, 1.6 * inertia * one.bandwidth])
-        self._recent = np.zeros(64)  # torques of the last samples, which a late channel tells
+        self._recent = np.zeros(64)  # torques of the last samples, for a delayed channel
         self._travel = 0.0
 
     def rows(self, count: int) -> Floats:
-        """The next samples as measured, (count, 2 or 3): position (rad), torque (N·m), link position (rad)."""
+        """Return the next measured samples, (count, 2 or 3): position (rad), torque (N·m), link position (rad)."""
         out = np.empty((count, len(COLUMNS)))
         parts = ServoParts(**self.values)
         _run(parts, self.control, self.table, round(1.0 / (self.settings.rate * STEP)), self.state, out)
@@ -155,7 +155,7 @@ class ServoJoint:
 
 
 def rated_friction(values: Mapping[str, float]) -> float:
-    """Dry friction of the joint, N·m: the size by which faults are scaled."""
+    """Return the dry friction of the joint, N·m, with which faults are scaled."""
     return values["F_c"] + 0.5 * values["F_s"]
 
 

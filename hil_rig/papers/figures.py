@@ -1,6 +1,6 @@
-"""Figures of a reproduction, compared with the published ones: table, JSON, and the command line that all share.
+"""Figures of a reproduction compared with published ones: table, JSON, and the common command line.
 
-A program of `jointwatch reproduce` computes a `Reproduced` in the function that it hands to `main`. `--json` prints one
+A program of `jointwatch reproduce` passes a function to `main` that computes a `Reproduced`. `--json` prints one
 object: `figures` (name, ours, low, high, unit, reference, beside, out_of_reach, asked, ok), `words`, and `ok`, true if
 no figure fails; null means no number or no limit. A figure whose `out_of_reach` gives a reason is measured, shown
 and marked where it is outside its limits, but it does not fail.
@@ -34,23 +34,23 @@ class Figure(NamedTuple):
     low: float = -math.inf
     high: float = math.inf
     unit: str = ""
-    reference: float | str = ""  # what was published or measured before; a number is one of the same unit
+    reference: float | str = ""  # published or earlier value; a number has the same unit
     beside: Mapping[str, float] = {}  # further columns: name → value, in the same unit
-    out_of_reach: str = ""  # why its limits cannot be met, in a sentence; a limit without this must be met
+    out_of_reach: str = ""  # a sentence with the reason why its limits cannot be met; without it they must be met
 
     @property
     def ok(self) -> bool:
-        """Whether it is inside its limits (a NaN is not)."""
+        """Whether the figure is within its limits (NaN is not)."""
         return bool(self.low <= self.ours <= self.high)
 
     @property
     def failed(self) -> bool:
-        """Whether it is outside limits that can be met."""
+        """Whether the figure is outside limits that can be met."""
         return not self.ok and not self.out_of_reach
 
     @property
     def mark(self) -> str:
-        """What stands at the end of its line in the table."""
+        """The mark at the end of its line in the table."""
         return "" if self.ok else "MISSED" if self.failed else "out of reach"
 
     @property
@@ -64,36 +64,36 @@ class Figure(NamedTuple):
 
     @property
     def deviation(self) -> str:
-        """How far it is off a reference that is a number, per cent."""
+        """Deviation from a numeric reference, per cent."""
         if isinstance(self.reference, str) or not self.reference or not math.isfinite(self.ours):
             return ""
         return f"{(self.ours - self.reference) / abs(self.reference):+.2%}"
 
 
 class Reproduced(NamedTuple):
-    """What a reproduction found."""
+    """The results of a reproduction."""
 
     figures: Sequence[Figure]
-    words: Sequence[str] = ()  # what a reader must know to understand the figures
-    content: Any = None  # what `plot` draws
+    words: Sequence[str] = ()  # explanations of the figures
+    content: Any = None  # data for `plot`
 
 
 Plot = Callable[[Path, Any], None]
 
 
 def within(name: str, unit: str, reference: float, ours: float, tolerance: float) -> Figure:
-    """A figure that may be off its reference by this share of it."""
+    """Make a figure that may deviate from its reference by this share of it."""
     reference, off = float(reference), tolerance * abs(float(reference))
     return Figure(name, float(ours), reference - off, reference + off, unit, reference)
 
 
 def truth(name: str, holds: bool, reference: str = "") -> Figure:
-    """A statement that must hold."""
+    """Make a figure for a statement that must be true."""
     return Figure(name, float(holds), 1.0, 1.0, "", reference)
 
 
 def as_table(figures: Sequence[Figure]) -> str:
-    """Columns for a terminal."""
+    """Return the table for a terminal."""
     more = list(dict.fromkeys(key for one in figures for key in one.beside))
     heads = ("", "reference", "ours", "off", "asked", *more)
     rows = []
@@ -112,7 +112,7 @@ def as_table(figures: Sequence[Figure]) -> str:
 
 
 def as_json(reproduced: Reproduced) -> str:
-    """One object, as the head of this file describes it."""
+    """Return the JSON object that the docstring of this file describes."""
     figures = [
         one._asdict()
         | {key: _finite(getattr(one, key)) for key in ("ours", "low", "high")}
@@ -139,9 +139,10 @@ def main(
     arguments: Callable[[argparse.ArgumentParser], None] | None = None,
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Run a reproduction, print it; exit code 0 when no figure fails, 1 when one does, 2 for wrong usage.
+    """Run a reproduction and print it; exit code 0 if no figure fails, 1 if one fails, 2 for wrong usage.
 
-    text: the module's docstring; seeds: default of --seeds, 0 where there are none; arguments: adds further options.
+    text: docstring of the module; seeds: default of --seeds, 0 if there is no such option; arguments: adds further
+    options.
     """
     parser = CommandLine(prog=f"jointwatch reproduce {name}", description=(text or "").split("\n")[0])
     if seeds:
@@ -176,7 +177,7 @@ def _draw(plot: Plot, file: Path, content: Any) -> None:
 def keeping(
     table: Callable[[Path, int], Reproduced], evaluations: int
 ) -> tuple[Callable[[argparse.Namespace], Reproduced], Callable[[argparse.ArgumentParser], None]]:
-    """A table that works in a folder, with the options --evaluations and --keep: `table` and `arguments` of `main`."""
+    """Return `table` and `arguments` for `main` of a program that works in a folder: --evaluations and --keep."""
 
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -194,9 +195,10 @@ def keeping(
 
 
 def program(module: str, *words: str | Path) -> str:
-    """What a program of ours (a module, or -c and its text) prints. Raises ReproductionError with its last words."""
+    """Run one of our programs (a module, or -c and its text), return its output. Raises ReproductionError with its last
+    line."""
     asked = [module] if module == "-c" else ["-m", module]
-    one = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # many small products: threads only wait for each other
+    one = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # for many small products threads would only wait for each other
     done = subprocess.run([sys.executable, *asked, *map(str, words)], capture_output=True, text=True, env=one)
     if done.returncode not in (0, 1) or not (done.stdout or done.returncode == 0):
         raise ReproductionError(f"{module}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")

@@ -7,15 +7,15 @@ from hil_rig.plants.base import PlantSettings
 
 
 class Rig(NamedTuple):
-    """Where the settings of its joints are, how many it has by default, and what it is."""
+    """One rig: the place of its settings, the default number of joints, and a description."""
 
-    place: str  # below hil_rig.plants; loaded when asked for, since each has kernels of its own
+    place: str  # module in hil_rig.plants, loaded on demand, since each module has its own kernels
     joints: int
     text: str
 
     @property
     def settings(self) -> type[PlantSettings]:
-        """The settings type of its joints."""
+        """The class of the settings of its joints."""
         found: type[PlantSettings] = pkgutil.resolve_name(f"hil_rig.plants.{self.place}")
         return found
 

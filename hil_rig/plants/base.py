@@ -1,4 +1,4 @@
-"""What a rig's joint is: something that can be sampled on and on, with channels, messages and a known truth."""
+"""The interface of a rig's joint: it can be sampled without end, and has channels, messages and a known truth."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -13,25 +13,25 @@ Floats = NDArray[np.float64]
 
 
 class RigError(Exception):
-    """Something a rig cannot do, said in one sentence."""
+    """A rig cannot do something; the text is one sentence for the user."""
 
 
 class FrozenSettings(BaseModel):
-    """Frozen settings; an unknown key is an error."""
+    """Immutable settings in which an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Jump(NamedTuple):
-    """A change of the truth: at this time a parameter (or a named group of them) is multiplied, or set."""
+    """A change of the truth: at this time a parameter (or a named group of parameters) is multiplied or set."""
 
     time: float  # s after the first sample
-    name: str  # of a robot of several joints: of all joints that have it, or of one as joint3.coulomb
-    factor: float  # or the value
+    name: str  # of all joints that have this parameter, or of one joint, as joint3.coulomb
+    factor: float  # or the new value
     sets: bool = False
 
     def of_joint(self, joint: str) -> "Jump | None":
-        """What it is to one joint that knows its own parameters only; None: nothing."""
+        """Return the jump for one joint, which knows only its own parameters; None if the jump does not concern it."""
         where, dot, name = self.name.partition(".")
         if dot:
             return self._replace(name=name) if where == joint else None
@@ -39,48 +39,49 @@ class Jump(NamedTuple):
 
 
 class Role(NamedTuple):
-    """Which signal an estimator needs for a role: value = scale × signal."""
+    """The signal that an estimator needs for a role: value = scale × signal."""
 
-    signal: str  # MESSAGE.field, of the joint's own message names
+    signal: str  # MESSAGE.field, with the joint's own names of messages
     scale: float = 1.0
 
 
 class Plant(Protocol):
-    """One joint that is sampled equidistantly, at its own rate, one sample after the other."""
+    """One joint that is sampled equidistantly at its own rate."""
 
     rate: float  # Hz
     messages: tuple[Message, ...]
-    model: Mapping[str, Any]  # the configuration's `model` for identifying it
+    model: Mapping[str, Any]  # `model` in a configuration that identifies the joint
     roles: Mapping[str, Role]
 
     def rows(self, count: int) -> Floats:
-        """The next samples as measured, (≤ count, fields of all messages) in SI; fewer only at the end."""
+        """Return the next measured samples, (≤ count, fields of all messages) in SI; fewer only at the end."""
 
     def times(self) -> Floats | None:
-        """When each sample of a finite recording is due, s after the first; None: one every 1/rate, without end."""
+        """Return the times of a finite recording's samples, s after the first; None: one sample every 1/rate, without
+        end."""
 
     def truth(self) -> Mapping[str, float]:
-        """What an estimator of `model` should find now; empty when it is not known."""
+        """Return the values that an estimator of `model` should find now; empty if they are unknown."""
 
     def parameters(self) -> Mapping[str, float]:
-        """All of the plant's own parameters, as they are now."""
+        """Return the present values of all of the plant's own parameters."""
 
 
 class PlantSettings(FrozenSettings):
     """Settings of one kind of plant."""
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump], /) -> Plant:
-        """Joint number `node` (from 1) of a robot. Raises RigError."""
+        """Build joint number `node` (from 1) of a robot. Raises RigError."""
         raise NotImplementedError
 
     def data_sheet(self) -> str:
-        """What the robot's maker says of it, a URDF. Raises RigError."""
+        """Return the data sheet of the robot's maker, a URDF. Raises RigError."""
         raise RigError(
             "expected a rig whose maker gives out a URDF (lwr4, tree5, pointing), or none: there is none of this one"
         )
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """Joints that do not feel each other, joint1, joint2, … Raises RigError."""
+        """Build joints without coupling, joint1, joint2, … Raises RigError."""
         names = [f"joint{node}" for node in range(1, joints + 1)]
         for jump in jumps:
             joint, dot, _ = jump.name.partition(".")
@@ -93,7 +94,7 @@ class PlantSettings(FrozenSettings):
 
 
 class Parameters:
-    """A plant's parameters as the array that its kernel reads, and the jumps they make."""
+    """The parameters of a plant as an array for its kernel, and their jumps."""
 
     def __init__(
         self, values: Mapping[str, float], rate: float, jumps: Sequence[Jump], groups: Mapping[str, Sequence[str]]
@@ -108,7 +109,7 @@ class Parameters:
         self._sample = 0
 
     def next_stretch(self, most: int) -> int:
-        """Apply the jumps that are due; how many samples (≤ most) may pass until the next one."""
+        """Apply the jumps that are due; returns the number of samples (≤ most) until the next jump."""
         while self._jumps and self._jumps[0][0] <= self._sample:
             _, name, factor, sets = self._jumps.pop(0)
             for one in self._groups.get(name, (name,)):
@@ -124,15 +125,15 @@ class Parameters:
 
 
 class SimulatedPlant:
-    """What a kernel integrates from jump to jump of the parameters, without end."""
+    """A plant that a kernel integrates between the jumps of its parameters, without end."""
 
     rate: float  # Hz
     physics: Parameters
-    columns: int  # of `exact`, which the plant's module names
-    substeps: int  # of the integration, per sample
+    columns: int  # number of columns of `exact`, which the plant's module names
+    substeps: int  # steps of the integration per sample
 
     def exact(self, count: int) -> Floats:
-        """The next samples without sensors, (count, columns) in SI."""
+        """Return the next samples without sensors, (count, columns) in SI."""
         out = np.empty((count, self.columns))
         start = 0
         while start < count:
@@ -142,7 +143,7 @@ class SimulatedPlant:
         return out
 
     def integrate(self, step: float, out: Floats) -> None:
-        """Fill out, (samples, columns), while the parameters hold; step: s."""
+        """Fill `out`, (samples, columns), with constant parameters; step: s."""
         raise NotImplementedError
 
     def times(self) -> Floats | None:
@@ -155,6 +156,6 @@ class SimulatedPlant:
 
 
 def encoder(values: Floats, bits: int) -> Floats:
-    """What an encoder of 2^bits steps a turn makes of positions (rad)."""
+    """Quantise positions (rad) like an encoder with 2^bits steps a turn."""
     step = 2 * np.pi / (1 << bits)
     return np.floor(values / step + 0.5) * step

@@ -1,4 +1,4 @@
-"""From point to point at random: moves without jerks between targets, each as fast as the limits allow, then a rest."""
+"""Random point-to-point motion: smooth moves between targets, each as fast as the limits allow, with rests between."""
 
 from typing import Final
 
@@ -8,13 +8,13 @@ from pydantic import Field
 from hil_rig.plants.base import Floats, FrozenSettings
 from hil_rig.plants.jit import inline
 
-LEGS: Final = 4096  # moves before the motion repeats: more than an hour of them
+LEGS: Final = 4096  # number of moves before the motion repeats: more than an hour
 PEAK_SPEED: Final = 1.875  # of s = 10x³ − 15x⁴ + 6x⁵, in distance/duration
 PEAK_ACCELERATION: Final = 10.0 / np.sqrt(3.0)  # in distance/duration²
 
 
 class PointToPoint(FrozenSettings):
-    """Where to, and how fast."""
+    """The range, speed and rest of the motion."""
 
     reach: float = Field(default=1.0, gt=0, description="rad to either side of the centre")
     speed: float = Field(default=1.5, gt=0, description="rad/s at most")
@@ -36,7 +36,8 @@ class PointToPoint(FrozenSettings):
 
 @inline
 def target(table: Floats, leg: int, time: float) -> tuple[int, float, float]:
-    """The move that takes place at a time (s), position (rad) and velocity (rad/s); leg: the move before."""
+    """Return the number of the move at a time (s), position (rad) and velocity (rad/s); leg: number of the previous
+    move."""
     last = len(table) - 1
     t = time % table[last, 0]
     i = leg

@@ -21,7 +21,8 @@ EMPS_NAME: Final = Path("emps/nlid_emps_sim_data_training.mat")
 
 
 def _data() -> Path:
-    """The folder of the recordings: JOINTWATCH_DATA, next to a source checkout, or here; the first that is there."""
+    """Return the folder of the recordings: JOINTWATCH_DATA, next to a source checkout, or here; the first that
+    exists."""
     named = os.environ.get("JOINTWATCH_DATA")
     if named:
         return Path(named)
@@ -35,7 +36,7 @@ ROTARY: Final = ("rad", "deg")
 
 
 class RecordingSettings(PlantSettings):
-    """Which file, and what is in it; by default the EMPS drive (Janot, Gautier, Brunot 2019)."""
+    """A file and its columns; by default the EMPS drive (Janot, Gautier, Brunot 2019)."""
 
     file: Path = EMPS
     time: str = "t"  # s
@@ -49,14 +50,14 @@ class RecordingSettings(PlantSettings):
     loop: bool = False
 
     def build(self, node: int, _seed: int, jumps: Sequence[Jump]) -> "RecordedJoint":
-        """The recording. Raises RigError when it cannot be read, and when it should jump or be several joints."""
+        """Load the recording. Raises RigError if it cannot be read, or if jumps or several joints are requested."""
         if jumps or node > 1:
             raise RigError("a recording is one joint and plays what happened: it takes no --jump and no --joints")
         return RecordedJoint(self)
 
 
 class RecordedJoint:
-    """One recorded joint, whose true parameters are not known."""
+    """One recorded joint, whose true parameters are unknown."""
 
     def __init__(self, settings: RecordingSettings) -> None:
         times, position, effort = _series(settings)
@@ -88,7 +89,7 @@ class RecordedJoint:
         }
 
     def rows(self, count: int) -> Floats:
-        """(≤ count, 2): position (rad or m), effort (in its own unit); none at the end, unless it loops."""
+        """Return (≤ count, 2): position (rad or m), effort (in its own unit); empty at the end, unless it loops."""
         if self._loop:
             self._next %= len(self._rows)
         start, self._next = self._next, min(self._next + count, len(self._rows))
@@ -99,17 +100,17 @@ class RecordedJoint:
         return self._times
 
     def truth(self) -> Mapping[str, float]:
-        """Nothing: the true parameters of a recorded joint are not known."""
+        """Return nothing, since the true parameters of a recorded joint are unknown."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Nothing: a recording has no parameters."""
+        """Return nothing, since a recording has no parameters."""
         return {}
 
 
 def _series(settings: RecordingSettings) -> tuple[Floats, Floats, Floats]:
     """Times (s), position (m or rad) and effort (in its unit), (samples,) each, read as daq does. Raises RigError."""
-    from daq.recording.columns import Column, Columns, read  # it knows configurations, which no other plant needs
+    from daq.recording.columns import Column, Columns, read  # it imports configurations, which no other plant needs
     from daq.recording.reader import RecordingError
 
     position = Column(column=_path(settings.position), unit=settings.position_unit)
@@ -134,12 +135,12 @@ def _path(column: str) -> str:
 
 
 def _round(rate: float) -> float:
-    """Times written with a few digits only do not say 999.98 Hz."""
+    """Round a rate, since times with few digits cannot distinguish 999.98 Hz from 1 kHz."""
     return float(np.rint(rate)) if abs(rate - np.rint(rate)) < 1e-3 * rate else rate
 
 
 def _decimal(values: Floats, bits: int) -> float:
-    """The smallest power of ten, from 1e-9 on, of which so many bits hold every value."""
+    """Return the smallest power of ten, from 1e-9 on, with which every value fits in this number of bits."""
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     exponent = -9
     while largest / 10.0**exponent > 2 ** (bits - 1) - 1:
@@ -148,7 +149,7 @@ def _decimal(values: Floats, bits: int) -> float:
 
 
 def _nice(values: Floats, bits: int) -> float:
-    """The smallest 1, 2 or 5 × 10ⁿ, from 1e-6 on, of which so many bits hold every value."""
+    """Return the smallest 1, 2 or 5 × 10ⁿ, from 1e-6 on, with which every value fits in this number of bits."""
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     candidates = (float(f"{digit}e{exponent}") for exponent in range(-6, 12) for digit in (1, 2, 5))
     return next(scale for scale in candidates if largest / scale <= 2 ** (bits - 1) - 1)

@@ -15,7 +15,7 @@ from hil_rig.wire.polled_servo import PolledServoWire
 from hil_rig.wire.serial import Serial
 from hil_rig.wire.servo import ServoWire
 
-Made = Callable[[Path | None, Sequence[Message], float], Wire]  # a lasting name, what it carries, Hz
+Made = Callable[[Path | None, Sequence[Message], float], Wire]  # symbolic link, messages, Hz
 WIRES: Final[Mapping[str, Made]] = {
     "slcan": lambda link, *_: SlcanWire(link),
     "serial": lambda link, *_: Serial(link),

@@ -1,7 +1,7 @@
-"""What the device's end of a wire is: frames go out, a reader may come, vanish (even killed) and come back.
+"""The interface of a wire's device end: it sends frames, and a reader may connect, vanish (even killed) and return.
 
-A wire never blocks the rig: what the kernel does not take waits in a backlog as large as an adapter's buffer, what that
-does not hold is refused and counted.
+A wire never blocks the rig: frames that the kernel does not take wait in a backlog as large as an adapter's buffer, and
+frames that do not fit are refused and counted.
 """
 
 from collections.abc import Sequence
@@ -12,59 +12,59 @@ from numpy.typing import NDArray
 
 from hil_rig.messages import Message, MessageFrame
 
-STRANGE_ID: Final = 0x7F5  # of an unknown frame or packet
+STRANGE_ID: Final = 0x7F5  # id of an unknown frame or packet
 STRANGE_PACKET: Final = 0xFE
 
 
 class Wire(Protocol):
-    """Where frames go. `sent`, `refused`, `unheard` count frames: taken, not taken, and without anyone listening."""
+    """A wire. `sent`, `refused` and `unheard` count frames: taken, not taken, and sent without a reader."""
 
     device: str
     settle: float
-    burst: int  # frames that may go out in a row
+    burst: int  # largest number of frames in a row
     sent: int
     refused: int
     unheard: int
 
     def listening(self) -> bool:
-        """Whether somebody is there; also answers what the reader says."""
+        """Whether a reader is connected; also answers its requests."""
 
     def send(self, units: Sequence[bytes]) -> None:
-        """Hand over formed frames; returns at once."""
+        """Send encoded frames; returns at once."""
 
     def full(self) -> bool:
         """Whether a frame would have to wait."""
 
     def form(self, frame: MessageFrame) -> bytes:
-        """A frame as it stands on the wire."""
+        """Encode a frame for the wire."""
 
     def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
-        """The bytes of a frame without its end."""
+        """Return the bytes of a frame without its end."""
 
     def miscounted(self, frame: MessageFrame) -> bytes:
-        """The bytes of a frame with a wrong checksum. Raises RigError where the wire has none of its own."""
+        """Return the bytes of a frame with a wrong checksum. Raises RigError if the wire has no checksum of its own."""
 
     def stranger(self, rng: np.random.Generator) -> bytes:
-        """A good frame with an unknown id."""
+        """Return a valid frame with an unknown id."""
 
     def rubbish(self, rng: np.random.Generator) -> bytes:
-        """Bytes that are no frame; they do not damage the next one."""
+        """Return bytes that are not a frame and do not damage the next frame."""
 
     def close(self) -> None:
-        """Give the wire back, and remove what pointed at it."""
+        """Close the wire, and remove its symbolic link."""
 
 
 @runtime_checkable
 class PackedWire(Wire, Protocol):
-    """A wire that takes a whole sample's frames in one call, as rows of bytes that only differ in their data."""
+    """A wire that sends the frames of a whole sample in one call, as rows of bytes that differ only in their data."""
 
     def template(self, message: Message) -> tuple[bytes, int]:
-        """A frame of this message as it stands on the wire, and where its fields begin; the counter is after them."""
+        """Return an encoded frame of this message, and the place of its fields; the counter follows them."""
 
     def send_packed(self, samples: NDArray[np.uint8], ends: Sequence[int]) -> None:
-        """Hand over the frames of some samples, (samples, bytes); ends: of the frames within a sample."""
+        """Send the frames of some samples, (samples, bytes); ends: ends of the frames within a sample."""
 
 
 def without(rng: np.random.Generator, delimiters: bytes) -> bytes:
-    """Random bytes, none of which ends a frame."""
+    """Return random bytes without a delimiter of frames."""
     return rng.bytes(int(rng.integers(1, 20))).translate(None, delimiters)

@@ -1,4 +1,4 @@
-"""What can go wrong between a sensor and a reader, switched on one by one, drawn from a seed, and counted as truth."""
+"""Faults between a sensor and a reader; each is switched on separately, drawn from a seed, and counted as truth."""
 
 import re
 from collections import deque
@@ -12,7 +12,7 @@ from hil_rig.messages import Floats, Message, MessageField, MessageFrame
 from hil_rig.plants.base import RigError
 from hil_rig.wire.base import Wire
 
-# kind → what its value is
+# kind → meaning of its value
 KINDS: Final = {
     "garbage": "probability that bytes which are no frame precede a frame",
     "truncate": "probability that a frame loses its end",
@@ -27,7 +27,7 @@ KINDS: Final = {
 }
 ONE_JOINT: Final = re.compile(r"joint(\d+)\.")
 OF_ONE_JOINT: Final = ("garbage", "truncate", "crc", "unknown", "drop", "repeat", "nan")
-_DAMAGE: Final = ("drop", "truncate", "crc")  # at most one of these befalls a frame
+_DAMAGE: Final = ("drop", "truncate", "crc")  # a frame has at most one of these
 
 
 class Faults:
@@ -36,7 +36,7 @@ class Faults:
     def __init__(self, specifications: Iterable[str], seed: int) -> None:
         """specifications: "KIND=VALUE" each, or "JOINT.KIND=VALUE" for one joint's frames. Raises RigError."""
         self.counts: dict[str, float] = {}
-        self._chance: dict[tuple[str, int], float] = {}  # kind and the joint's number, 0 for every joint
+        self._chance: dict[tuple[str, int], float] = {}  # (kind, joint or 0 for all) → probability
         self.wrap: int | None = None
         self.jitter = 0.0  # s
         self._skew: dict[str, float] = {}  # field → s
@@ -78,7 +78,7 @@ class Faults:
             self.counts[kind] = 0
 
     def check(self, messages: Sequence[Message], wire: Wire) -> None:
-        """Raise RigError for a fault that this wire or these messages cannot have."""
+        """Raise RigError for a fault that is impossible on this wire or with these messages."""
         names = {name for one in messages for field in one.fields for name in (field.name, f"{one.name}.{field.name}")}
         for field in self._skew.keys() - names:
             raise RigError(f'fault skew: unknown field "{field}", expected one of {", ".join(sorted(names))}')
@@ -100,11 +100,11 @@ class Faults:
 
     @property
     def spare_frames(self) -> bool:
-        """Whether no single frame is ever touched."""
+        """Whether no fault changes single frames."""
         return not self._chance
 
     def on_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Encoders that start again."""
+        """Return the messages with wrapping encoders."""
         if self.wrap is None:
             return tuple(messages)
         return tuple(replace(one, fields=tuple(self._wrapped(field) for field in one.fields)) for one in messages)
@@ -113,11 +113,11 @@ class Faults:
         return replace(field, wrap=self.wrap) if field.name == "position" else field
 
     def skew_of(self, message: Message, field: MessageField) -> float:
-        """s by which this field is old."""
+        """Return the age of this field, s."""
         return self._skew.get(f"{message.name}.{field.name}", self._skew.get(field.name, 0.0))
 
     def on_frame(self, frame: MessageFrame, wire: Wire) -> list[bytes]:
-        """What really goes on the wire for a frame."""
+        """Return the pieces that are sent for a frame."""
         if not self._chance:
             return [wire.form(frame)]
         units, node = [], frame.message.node
@@ -146,7 +146,7 @@ class Faults:
         return strikes
 
     def lateness(self) -> float:
-        """s by which the next frames are held back."""
+        """Return the delay of the next frames, s."""
         if not self.jitter:
             return 0.0
         self.counts["jitter"] += 1
@@ -154,7 +154,7 @@ class Faults:
 
 
 class Late:
-    """One channel's values as they were some time ago, between samples by interpolation."""
+    """Delays the values of one channel, with interpolation between samples."""
 
     def __init__(self, delay: float) -> None:
         """delay: samples."""
@@ -163,7 +163,7 @@ class Late:
         self._past: deque[float] = deque(maxlen=whole + 2)
 
     def __call__(self, values: Floats) -> Floats:
-        """(rows,) → (rows,); before the first value there was nothing but the first value."""
+        """Return the delayed values, (rows,) → (rows,); before the first value the first value is used."""
         late = np.empty_like(values)
         for row, value in enumerate(values):
             if not self._past:

@@ -1,4 +1,4 @@
-"""Plays a robot's samples over a wire: each when it is due, late ones in a burst, nothing before somebody listens."""
+"""Plays a robot's samples over a wire: each when it is due, late ones in a burst, and none before a reader listens."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from hil_rig.wire.faults import Faults
 from hil_rig.wire.queues import BLOCK, queue
 from hil_rig.wire.robot import RigRobot
 
-LONGEST: Final = 0.02  # s asleep at most: a signal must not wait
-PRECISION: Final = 1e-4  # s before it is due that a sample may go: a shorter sleep is not worth the call
-BREATH: Final = 1e-3  # s at most between bursts on a wire that limits them …
-MADE_UP: Final = 0.125  # … and no more of the time that a burst makes up for: else it never catches up
-HOLD: Final = 2.0  # s that the wire stays open after the last sample
+LONGEST: Final = 0.02  # longest sleep, s, since a signal must not wait
+PRECISION: Final = 1e-4  # s by which a sample may be sent early: a shorter sleep is not worth the call
+BREATH: Final = 1e-3  # longest pause between bursts on a wire that limits them, s
+MADE_UP: Final = 0.125  # largest pause as a share of the time that a burst makes up, so that the player catches up
+HOLD: Final = 2.0  # s for which the wire stays open after the last sample
 ROOM: Final = 1.0  # s at most until a wire that has refused frames has room for a last sample
 
 
@@ -35,7 +35,7 @@ class Player:
         self.started = False
 
     def play(self, stop: Callable[[], bool]) -> None:
-        """Wait for a reader, then play until the end or until it is stopped."""
+        """Wait for a reader, then play until the end or until stopped."""
         if not self._wait_for_reader(stop):
             return
         self.started, self.began = True, time.time()
@@ -49,20 +49,20 @@ class Player:
             time.sleep(LONGEST)
 
     def _last_sample(self) -> None:
-        """Play one more sample when the wires have room: a reader can count a loss only at a frame after it."""
+        """Play one more sample when the wires have space, since a reader can count a loss only at the next frame."""
         if self._has_room():
             self.samples += self._queue.send(1)
             self._has_room()
 
     def _has_room(self) -> bool:
-        """Wait until the wires have taken all that was sent; False where there is no listener, or it takes too long."""
+        """Wait until the wires have taken all frames; False if there is no reader, or if it takes too long."""
         end = time.monotonic() + ROOM
         while self._full() and self._listening() and time.monotonic() < end:
             time.sleep(BREATH)
         return not self._full()
 
     def _listening(self) -> bool:
-        """Whether somebody is there on any wire; also answers what the readers of all say."""
+        """Whether a reader is connected on any wire; also answers the requests of all readers."""
         return bool([wire for wire in self._wires if wire.listening()])
 
     def _full(self) -> bool:

@@ -1,4 +1,4 @@
-"""A bus of Dynamixel servos on a pseudo-terminal that has no master: the servos answer whoever reads them."""
+"""A bus of Dynamixel servos without a master on a pseudo-terminal: the servos answer any reader."""
 
 import math
 import select
@@ -15,12 +15,12 @@ from hil_rig.wire.servo import CURRENT, LENGTH, ServoBank, ServoWire, registers
 
 WAIT: Final = 0.05  # s between checks whether the rig has ended
 ALONE: Final = 0.005  # s between checks for a reader
-LAG: Final = 0.5  # s by which a servo's values are delayed: the rig may be as late, as a real servo never is
-BESIDE: Final = 3  # samples of it at least: interpolation needs a later sample
+LAG: Final = 0.5  # s by which a servo's values are delayed, since the rig may be late, unlike a real servo
+BESIDE: Final = 3  # least delay in samples: interpolation needs a later sample
 
 
 class _AnsweringPty(Pty):
-    """A terminal behind which servos answer, in a thread: a reader waits for each answer."""
+    """A pseudo-terminal on which servos answer in a thread, since a reader waits for each answer."""
 
     def __init__(self, link: Path | None, idents: Sequence[int], sample: Callable[[ServoBank], None]) -> None:
         """sample: puts what the servos measure now into their registers."""
@@ -38,12 +38,12 @@ class _AnsweringPty(Pty):
                 self._over.wait(ALONE)
 
     def listening(self) -> bool:
-        """Whether some program has the port open; answers what it asks."""
+        """Whether a program has the port open; also answers its requests."""
         with self.lock:
             return super().listening()
 
     def hear(self, data: bytes) -> None:
-        """Answer each request: servos sample when they are asked."""
+        """Answer each request; servos sample when they are asked."""
         self._sample(self.bank)
         self.send([answer for _, answers in self.bank.hear(data) for answer in answers])
 
@@ -88,7 +88,7 @@ class PolledServoWire(ServoWire):
             bank.registers[ident][CURRENT : CURRENT + LENGTH] = registers(message, values)
 
     def full(self) -> bool:
-        """Never: servos do not block the rig. Sends what the kernel has not taken yet."""
+        """Return False, since servos do not block the rig; also sends bytes that the kernel has not taken yet."""
         with self.pty.lock:
             self.pty.push()
         return False

@@ -1,4 +1,4 @@
-"""A device's end on a pseudo-terminal: a backlog, counted losses, and a lasting name."""
+"""A device end on a pseudo-terminal, with a backlog, counted losses, and an optional symbolic link."""
 
 import os
 import select
@@ -14,12 +14,12 @@ from typing import Final
 from hil_rig.plants.base import RigError
 
 BACKLOG: Final = 65536  # bytes, 1.5 s of a thousand samples in two frames each
-SETTLE: Final = 0.2  # s that a reader gets between opening the port and the first frame (it sets it up, and flushes it)
-PIECES: Final = 256  # frames in one write
+SETTLE: Final = 0.2  # s between the opening of the port and the first frame (a reader configures and flushes the port)
+PIECES: Final = 256  # largest number of frames in one write
 
 
 class Pty:
-    """A pseudo-terminal, under a lasting name if wanted."""
+    """A pseudo-terminal, with a symbolic link if requested."""
 
     settle = SETTLE
     burst = 1_000_000
@@ -28,14 +28,14 @@ class Pty:
         """link: a symbolic link to the terminal; one that is there already is replaced, anything else is not."""
         self.sent = self.refused = self.unheard = 0
         self._link = link
-        self._backlog: deque[tuple[bytes, int]] = deque()  # and how many frames each piece is: 1, an answer 0
+        self._backlog: deque[tuple[bytes, int]] = deque()  # (bytes, number of frames: 1, or 0 for an answer)
         self._waiting = 0  # bytes in it
         self._present = False
         self.master, slave = os.openpty()
         tty.setraw(slave)
         self.device = os.ttyname(slave)
         os.set_blocking(self.master, False)
-        os.close(slave)  # from now on the master hears when the last reader hangs up
+        os.close(slave)  # so that the master notices when the last reader hangs up
         self._poll = select.poll()
         self._poll.register(self.master, select.POLLIN)
         if link is not None:
@@ -53,7 +53,7 @@ class Pty:
         self._target, self.device = self.device, str(link)
 
     def listening(self) -> bool:
-        """Whether some program has the port open."""
+        """Whether a program has the port open."""
         events = self._poll.poll(0)
         hung_up = bool(events) and bool(events[0][1] & select.POLLHUP)
         if events and not hung_up:
@@ -65,10 +65,10 @@ class Pty:
         return self._present
 
     def hear(self, data: bytes) -> None:
-        """A serial device that only sends does not listen."""
+        """Ignore received bytes, since this device only sends."""
 
     def forget(self) -> None:
-        """Discard the bytes of a reader that has gone, so that no later reader finds them."""
+        """Discard bytes for a reader that has disconnected, so that no later reader gets them."""
         self.refused += sum(frames for _, frames in self._backlog)
         self._backlog.clear()
         self._waiting = 0
@@ -76,7 +76,7 @@ class Pty:
             termios.tcflush(self.master, termios.TCOFLUSH)
 
     def send(self, units: Sequence[bytes]) -> None:
-        """Queue what fits, write what the kernel takes."""
+        """Queue the frames that fit, and write what the kernel accepts."""
         for unit in units:
             if self._waiting + len(unit) > BACKLOG:
                 self.refused += 1
@@ -85,12 +85,12 @@ class Pty:
         self.push()
 
     def queue(self, piece: bytes, frames: int) -> None:
-        """Put a piece that ends so many frames after what waits."""
+        """Append a piece that completes `frames` frames to the queue."""
         self._backlog.append((piece, frames))
         self._waiting += len(piece)
 
     def push(self) -> None:
-        """Write what the kernel takes now."""
+        """Write as much as the kernel accepts now."""
         while self._backlog:
             try:
                 taken = os.write(self.master, b"".join(piece for piece, _ in islice(self._backlog, PIECES)))
@@ -106,7 +106,7 @@ class Pty:
                 self._backlog[0] = piece[taken:], frames
 
     def full(self) -> bool:
-        """Whether the kernel has not yet taken all."""
+        """Whether bytes are still waiting for the kernel."""
         self.push()
         return bool(self._backlog)
 

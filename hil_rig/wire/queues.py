@@ -1,4 +1,4 @@
-"""What waits to be played: samples prepared ahead, as frames that faults may still befall or packed for one call."""
+"""Queues of samples prepared ahead: as frames that faults may still change, or packed for one system call."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ PACKED_FOR_JOINT: Final = 4  # … and so many for each joint: a call of few row
 
 
 class Queue(Protocol):
-    """Samples that are prepared and then sent, in order."""
+    """A queue of samples that are prepared and then sent in order."""
 
     def prepare(self) -> None:
-        """Do a little of what will be needed soon: to be called between two samples."""
+        """Prepare some of the next samples; called between two samples."""
 
     def send(self, count: int) -> int:
-        """Put the next samples on the wires; how many there were, fewer only at the end."""
+        """Send the next samples; returns their number, which is smaller than count only at the end."""
 
 
 def queue(robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> Queue:
-    """Make the queue: a packed one where no fault befalls single frames and every wire takes packed samples."""
+    """Make the queue: a packed one if no fault changes single frames and every wire accepts packed samples."""
     packed = [wire for wire in wires if isinstance(wire, PackedWire)]
     return (
         Packed(robot, packed) if len(packed) == len(wires) and faults.spare_frames else WireFrames(robot, wires, faults)
@@ -35,7 +35,7 @@ def queue(robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> Queue:
 
 
 class WireFrames:
-    """Frame by frame: each can be damaged, and any wire takes it."""
+    """A queue of single frames, each of which can be damaged; any wire accepts it."""
 
     def __init__(self, robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> None:
         self._robot, self._wires, self._faults = robot, wires, faults
@@ -67,7 +67,7 @@ class WireFrames:
 
 
 class Place(NamedTuple):
-    """Where a message's bytes are in its bus's rows."""
+    """The place of a message's bytes in the rows of its bus."""
 
     bus: int
     start: int  # of its fields
@@ -75,7 +75,8 @@ class Place(NamedTuple):
 
 
 class Packed:
-    """Whole samples as rows of bytes, one row a bus: the frames of many joints cost one system call."""
+    """A queue of whole samples as rows of bytes, one row a bus, so that the frames of many joints cost one system
+    call."""
 
     def __init__(self, robot: RigRobot, wires: Sequence[PackedWire]) -> None:
         self._robot, self._wires = robot, wires
@@ -117,7 +118,7 @@ class Packed:
         return done
 
     def _turn(self) -> bool:
-        """Play what was filled; whether there is anything."""
+        """Begin to play the filled block; returns whether it has samples."""
         while self._filled < len(self._names):
             self._fill_one()
         self._playing, self._filling = self._filling, self._playing
@@ -127,7 +128,7 @@ class Packed:
         return self._length > 0
 
     def _fill_one(self) -> None:
-        """The next joint's part of the coming block; its end is that of the joint that ends first."""
+        """Fill in the next joint's part of the coming block; the block ends with the joint that ends first."""
         for message, values in self._robot.columns(self._names[self._filled], self._block):
             count = len(values)
             self._coming = min(self._coming, count)

@@ -1,4 +1,4 @@
-"""A robot's joints sampled together: when each sample is due, and what every message of it carries."""
+"""A robot's joints, sampled together: the time of each sample, and the contents of its messages."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ class RigRobot:
     """Joints that are sampled together, as batches of frames per sample."""
 
     def __init__(self, joints: Mapping[str, Plant], faults: Faults, loop: bool) -> None:
-        """loop: a recording starts again at its end."""
+        """loop: whether a recording is repeated at its end."""
         self.joints = joints
         self._faults, self._loop = faults, loop
         plants = list(joints.values())
@@ -28,20 +28,20 @@ class RigRobot:
         self._next = 0
 
     def _delays(self, messages: Sequence[Message]) -> dict[int, Late]:
-        """Column of a joint's rows → what makes it late."""
+        """Return column of a joint's rows → its delay."""
         fields = [(one, field) for one in messages for field in one.fields]
         delays = ((column, self._faults.skew_of(*pair)) for column, pair in enumerate(fields))
         return {column: Late(delay * self.rate) for column, delay in delays if delay > 0}
 
     def due(self, elapsed: float) -> int:
-        """How many samples are due this long (s) after the first."""
+        """Return the number of samples that are due `elapsed` s after the first."""
         if self.times is None:
             return int(elapsed * self.rate) + 1
         rounds, rest = divmod(elapsed, self._round()) if self._loop else (0, elapsed)
         return int(rounds) * len(self.times) + int(np.searchsorted(self.times, rest, "right"))
 
     def at(self, sample: int) -> float:
-        """When a sample is due, s after the first; inf beyond the end."""
+        """Return the time at which a sample is due, s after the first; inf beyond the end."""
         if self.times is None:
             return sample / self.rate
         rounds, place = divmod(sample, len(self.times))
@@ -54,7 +54,7 @@ class RigRobot:
         return float(self.times[-1]) + 1 / self.rate
 
     def samples(self, count: int) -> list[list[MessageFrame]]:
-        """The frames of the next samples; fewer samples only at the end."""
+        """Return the frames of the next samples; fewer samples only at the end."""
         rows = {name: plant.rows(count) for name, plant in self.joints.items()}
         count = min(len(values) for values in rows.values())
         parts = [part for name, values in rows.items() for part in self._by_message(name, values[:count])]
@@ -63,7 +63,7 @@ class RigRobot:
         return [list(sample) for sample in zip(*batches, strict=True)]
 
     def columns(self, joint: str, count: int) -> list[tuple[Message, Floats]]:
-        """One joint's next samples, message by message: (≤ count, fields of the message), fewer only at the end."""
+        """Return a joint's next samples by message: (≤ count, fields of the message), fewer only at the end."""
         return self._by_message(joint, self.joints[joint].rows(count))
 
     def _by_message(self, name: str, values: Floats) -> list[tuple[Message, Floats]]:

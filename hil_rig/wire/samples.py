@@ -1,4 +1,4 @@
-"""Wires that carry a whole sample in one message, with its time: frames of a sample are put together again first."""
+"""Wires that carry a whole sample in one message with its time; they first collect the frames of a sample."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from hil_rig.plants.base import RigError
 
 @runtime_checkable
 class Described(Protocol):
-    """A wire that says itself how the configuration that listens to it looks."""
+    """A wire that provides the configuration for listening to it."""
 
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
@@ -26,7 +26,8 @@ class Described(Protocol):
 
 
 class SampleWire:
-    """Collects the frames of a sample; one that has lost a frame is not sent, as a controller that was too slow."""
+    """Collects the frames of a sample; a sample with a missing frame is not sent, as with a controller that is too
+    slow."""
 
     settle = 0.0
     burst = 1_000_000
@@ -48,7 +49,7 @@ class SampleWire:
         return frame.counter.to_bytes(2, "little") + bytes([index]) + frame.fields
 
     def send(self, units: Sequence[bytes]) -> None:
-        """Put samples together; publish each when it is whole."""
+        """Collect samples, and publish each when it is complete."""
         for unit in units:
             counter, index = int.from_bytes(unit[:2], "little"), unit[2]
             if counter != self._last:
@@ -68,7 +69,7 @@ class SampleWire:
         raise NotImplementedError
 
     def full(self) -> bool:
-        """A wire of this kind never makes the rig wait."""
+        """Return False, since a wire of this kind never makes the rig wait."""
         return False
 
     def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
@@ -81,7 +82,7 @@ class SampleWire:
 
 
 def _values(message: Message, fields: bytes) -> tuple[float, ...]:
-    """SI values of a frame's fields; NaN where it says that there is none."""
+    """Return the SI values of a frame's fields; NaN for a field with the marker for "no value"."""
     values, at = [], 0
     for field in message.fields:
         size = field.bits // 8

@@ -1,6 +1,6 @@
-"""A bus of Dynamixel servos (protocol 2.0) on a pseudo-terminal, as a tap hears it: requests and answers.
+"""A bus of Dynamixel servos (protocol 2.0) on a pseudo-terminal, as a tap receives it: requests and answers.
 
-Servos of protocol 1.0 and Feetech's are here for drivers that poll.
+Servos with protocol 1.0 and Feetech servos are included for drivers that poll.
 """
 
 import math
@@ -16,7 +16,7 @@ from hil_rig.plants.base import RigError
 from hil_rig.wire.pty import Pty
 from hil_rig.wire.samples import SampleWire, unit_of
 
-MASTER: Final = 0xFE  # id of everyone
+MASTER: Final = 0xFE  # broadcast id
 READ, SYNC_READ, FAST_SYNC_READ, STATUS = 0x02, 0x82, 0x8A, 0x55
 CURRENT, LENGTH = 126, 10  # registers of an XL330 that are read: current (2 bytes), velocity (4), position (4)
 STEP: Final = math.tau / 4096  # rad
@@ -45,8 +45,8 @@ def status(ident: int, data: bytes, error: int = 0) -> bytes:
 
 
 def fast_status(answers: Sequence[tuple[int, bytes]], error: int = 0) -> bytes:
-    """The one answer of several servos (id and data of each) to a fast read: each adds its part and a CRC of the whole
-    so far. Nothing in it is stuffed."""
+    """Return the common answer of several servos (id and data of each) to a fast read: each adds its part and a CRC of
+    all bytes so far. It has no byte stuffing."""
     size = 1 + sum(4 + len(data) for _, data in answers)
     whole = b"\xff\xff\xfd\x00" + struct.pack("<BHB", MASTER, size, STATUS)
     for ident, data in answers:
@@ -67,13 +67,13 @@ def old_packet(ident: int, code: int, body: bytes) -> bytes:
 
 
 class ServoBank:
-    """Servos that answer a master: registers by id. `refused`: instructions that are no read.
+    """Servos that answer a master: registers by id. `refused`: instructions other than reads.
 
     `fast`: whether their firmware knows the fast sync read; an older one does not answer it.
     """
 
     def __init__(self, idents: Sequence[int], old: bool = False) -> None:
-        """old: they speak protocol 1.0 (or Feetech's, which has the same form and a sync read)."""
+        """old: whether they use protocol 1.0 (or Feetech's, which has the same form and a sync read)."""
         self.registers = {one: bytearray(256) for one in idents}
         self.refused: list[int] = []
         self.fast = not old
@@ -81,7 +81,7 @@ class ServoBank:
         self._heard = b""
 
     def hear(self, data: bytes) -> list[tuple[bytes, list[bytes]]]:
-        """Each request that has come whole, and the answers to it."""
+        """Yield each complete request with the answers to it."""
         self._heard += data
         found = []
         while (size := self._size()) and len(self._heard) >= size:
@@ -90,7 +90,7 @@ class ServoBank:
         return found
 
     def _size(self) -> int:
-        """Bytes of the request that begins what was heard; 0: not yet known."""
+        """Return the length in bytes of the first received request; 0: not yet known."""
         if self._old:
             return 4 + self._heard[3] if len(self._heard) >= 4 else 0
         return 7 + int.from_bytes(self._heard[5:7], "little") if len(self._heard) >= 7 else 0
@@ -114,7 +114,8 @@ class ServoBank:
         ]
 
     def _fast_answer(self, first: int, length: int, idents: bytes) -> list[bytes]:
-        """The one answer to a fast read; it breaks off before a servo that is not there: those after it wait for it."""
+        """Return the common answer to a fast read; it breaks off before a missing servo, for which the later ones
+        wait."""
         parts = [(one, bytes(self.registers.get(one, bytes(256))[first : first + length])) for one in idents]
         there = next((at for at, one in enumerate(idents) if one not in self.registers), len(idents))
         return [fast_status(parts)[: 8 + there * (4 + length)]] if there else []
@@ -128,7 +129,7 @@ def registers(message: Message, values: Sequence[float]) -> bytes:
 
 
 class ServoWire(SampleWire):
-    """A bus that plays the rig: each of its messages is a servo, asked once a sample by a master."""
+    """A bus that plays the rig: each message is a servo, which a master reads once a sample."""
 
     def __init__(self, link: Path | None, messages: Sequence[Message], rate: float) -> None:
         super().__init__(None, messages, rate)
@@ -155,7 +156,7 @@ class ServoWire(SampleWire):
         return self.pty.full()
 
     def publish(self, _number: int, values: Sequence[tuple[float, ...]]) -> None:
-        """The request of one sample, and every servo's answer."""
+        """Send the request of one sample, and the answer of every servo."""
         units = [self._request]
         for ident, one, mine in zip(self.idents, self.messages, values, strict=True):
             units.append(status(ident, registers(one, mine)))
@@ -189,5 +190,5 @@ class ServoWire(SampleWire):
         return f"{message.name}.{CARRIERS[unit_of(found)]}"
 
     def clock(self, _message: Message) -> dict[str, Any]:
-        """A bus has none: the request's arrival counts."""
+        """Return nothing: a bus has no clock, and the arrival of the request is used."""
         return {}

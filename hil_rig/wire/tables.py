@@ -1,11 +1,11 @@
-"""What a rig says of itself and of what it sent, as tables for people; JSON has the same numbers."""
+"""Tables for people about a rig and the frames that it sent; JSON contains the same numbers."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def hello_table(hello: Mapping[str, Any]) -> str:
-    """The rig, its wire, and the truth of every joint."""
+    """Return the table of the rig, its wire, and the truth of every joint."""
     lines = [f"rig {hello['rig']} on {hello['wire']} at {', '.join(map(str, hello['devices']))}, {hello['rate']:g} Hz"]
     if hello["config"] is not None:
         lines.append(f"listen to it: jointwatch run {hello['config']}")
@@ -17,7 +17,7 @@ def hello_table(hello: Mapping[str, Any]) -> str:
 
 
 def farewell_table(farewell: Mapping[str, Any]) -> str:
-    """What was sent, and what went wrong."""
+    """Return the table of sent frames and errors."""
     names = ("samples", "sent", "refused", "unheard", "late")
     lines = ["  ".join(f"{name} {farewell[name]:,}" for name in names) + f"  latest {1e3 * farewell['latest']:.2f} ms"]
     faults = {kind: count for kind, count in farewell["faults"].items() if count}

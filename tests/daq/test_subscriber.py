@@ -60,7 +60,7 @@ def update(seq: int, **more: Any) -> bytes:
 def subscribed(socket: zmq.Socket[bytes], topics: int = 1) -> None:
     """Wait until that many subscriptions have arrived."""
     for _ in range(topics):
-        assert socket.poll(10_000)
+        assert socket.poll(60_000)
         socket.recv()
 
 

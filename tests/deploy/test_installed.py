@@ -192,10 +192,10 @@ def until_valid(endpoint: str, seconds: float) -> None:
 
 def page_and_its_files(page: str) -> list[str]:
     """What the page loads, each of which has to come."""
-    text = urllib.request.urlopen(page, timeout=10).read().decode()
+    text = urllib.request.urlopen(page, timeout=60).read().decode()
     names = re.findall(r'(?:src|href)="([^":#]+)"', text)
     for name in names:
-        with urllib.request.urlopen(f"{page}/{name.lstrip('/')}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{page}/{name.lstrip('/')}", timeout=60) as answer:
             assert answer.status == 200
             assert len(answer.read()) > 100, name
     return names
@@ -211,7 +211,7 @@ def test_demo_to_a_valid_update_and_to_its_end(empty: EmptyEnvironment) -> None:
         loaded = page_and_its_files(f"http://127.0.0.1:{page}")
         assert [name for name in loaded if "uPlot" in name]
         demo.send_signal(signal.SIGINT)
-        assert demo.wait(30) == 0
+        assert demo.wait(120) == 0
     finally:
         demo.send_signal(signal.SIGINT)  # which ends rig and service, too; killed, it would leave them
         demo.wait(60)

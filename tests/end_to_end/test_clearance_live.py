@@ -62,7 +62,7 @@ def test_two_encoders_tell_a_bearing_that_wears_live_and_their_recordings_say_th
         (record,) = [one for one in grown["records"] if one["parameter"] == "clearance"]
         assert record["to"] == pytest.approx(75e-6, rel=0.05)
         hear(live, lambda topic, one: topic == "clearance/joint1" and one["grown"])
-        with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as page:
+        with urllib.request.urlopen(f"{live.page}/api/state", timeout=60) as page:
             shown = json.load(page)["joints"]["joint1"]["clearance"]
         assert shown["way"] == "link ring"
         assert shown["first"] == pytest.approx(50e-6, rel=0.05)

@@ -22,7 +22,7 @@ SHORT = "\n[joints.joint1.lost_motion]\nblocks = 18\nblock = 0.4\n"
 
 
 def joints(live: Live) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as answer:
+    with urllib.request.urlopen(f"{live.page}/api/state", timeout=60) as answer:
         found: dict[str, Any] = json.load(answer)["joints"]
     return found
 
@@ -53,7 +53,7 @@ def test_the_lost_motion_of_a_gear_is_reported_live_and_its_recording_says_the_s
         assert told["deviations"]["lost_motion"] < 20e-6
         assert not told["soft"]
         wait_until(lambda: joints(live)["joint1"]["lost_motion"].get("known"))
-        text = urllib.request.urlopen(f"{live.page}/metrics", timeout=10).read().decode()
+        text = urllib.request.urlopen(f"{live.page}/metrics", timeout=60).read().decode()
         assert 'jointwatch_lost_motion_known{joint="joint1"} 1.0' in text
         assert 'jointwatch_parameter_value{joint="joint1",parameter="lost_motion"} 0.000' in text
         grown = hear(live, lambda _, one: one.get("kind") == "lost_motion_grown")

@@ -48,7 +48,8 @@ def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -
         for name, truth in live.truth[joint].items():
             assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), name
         for cause in ("malformed", "unmatched", "invalid"):
-            assert metric(live.page, f'jointwatch_decode_errors_total{{cause="{cause}",driver="wire"}}') > 15, cause
+            counted = f'jointwatch_decode_errors_total{{cause="{cause}",driver="wire"}}'
+            wait_until(lambda counted=counted: metric(live.page, counted) > 15)  # type: ignore[misc]
         said = live.end_rig(60.0)
 
         def lost_and_seen() -> tuple[float, float]:

@@ -40,7 +40,7 @@ WHOLE: Final = {
 
 
 def state(live: Live) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as answer:
+    with urllib.request.urlopen(f"{live.page}/api/state", timeout=60) as answer:
         found: dict[str, Any] = json.load(answer)
     return found
 

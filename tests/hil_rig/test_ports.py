@@ -1,12 +1,15 @@
 """Free ports and domains: apart from those of connections, and never one for two processes."""
 
-import multiprocessing
+import os
 import socket
 from collections.abc import Callable
+from multiprocessing.connection import Pipe
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
 
+from daq.processes.child import Child
 from hil_rig import ports
 from hil_rig.ports import free_domain, free_port
 
@@ -37,21 +40,31 @@ def test_processes_are_given_different_ones(free: Callable[[], int], monkeypatch
     monkeypatch.setattr(ports, "LIMITS", Path("/nothing"))
     monkeypatch.setattr(ports, "USUAL_LIMIT", 10_300)
     monkeypatch.setattr(ports, "DOMAINS", range(1000, 1100))  # not those that others need meanwhile
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    let_end, held = context.Event(), [free() for _ in range(20)]
-    child = context.Process(target=lambda: (theirs.send([free() for _ in range(20)]), let_end.wait(60)))
-    child.start()
+    ours, theirs = Pipe(duplex=False)
+    until_closed, let_end = os.pipe()
+    held = [free() for _ in range(20)]
+
+    def work() -> int:
+        os.close(let_end)
+        theirs.send([free() for _ in range(20)])
+        os.read(until_closed, 1)
+        return 0
+
+    child = Child("other", work)
+    theirs.close()
     try:
         found = ours.recv()
     finally:
-        let_end.set()
-        child.join(60)
+        for end in (let_end, until_closed):
+            os.close(end)
+        child.wait()
+        ours.close()
     assert not set(found) & set(held)
 
 
 def test_where_every_domain_is_in_use_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports, "DOMAINS", range(2000, 2002))
-    assert {free_domain(), free_domain()} == {2000, 2001}
-    with pytest.raises(OSError, match=r"^none of the DDS domains 2000 to 2001 was free$"):
+    first = SystemRandom().randrange(10_000, 10**9)  # another run of the tests on this machine has others
+    monkeypatch.setattr(ports, "DOMAINS", range(first, first + 2))
+    assert {free_domain(), free_domain()} == {first, first + 1}
+    with pytest.raises(OSError, match=rf"^none of the DDS domains {first} to {first + 1} was free$"):
         free_domain()

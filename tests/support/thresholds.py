@@ -67,6 +67,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     ),
     "estimators/online/clearance/bearing.py": ("VERSION",),
     "estimators/online/gear/rows.py": ("HEADER", "CHANNELS", "(DRY, VISCOUS)"),
+    "estimators/online/judgement/block_end.py": ("NOW", "OFTEN"),
     "estimators/online/judgement/parameter_state.py": ("KNOWN", "NOT_IDENTIFIABLE", "UNMODELLED_TORQUE", "DOUBTFUL"),
     "estimators/online/mechanism/estimator.py": ("VERSION",),
     "estimators/online/mechanism/friction_level.py": ("COLUMNS", "FRICTION"),

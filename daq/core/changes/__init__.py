@@ -1,1 +1,1 @@
-"""What has changed of a joint: drift against a reference, and records until a person acknowledges them."""
+"""Changes of a joint: drift against a reference, and records that are kept until a person acknowledges them."""

@@ -1,13 +1,14 @@
-"""Keeps what has changed of a joint until a person acknowledges it: the source of `change/<joint>`.
+"""Keeps records of the changes of a joint until a person acknowledges them: the source of `change/<joint>`.
 
 A record begins when a parameter leaves its limits around the reference (daq/core/changes/drift.py): the baseline, or
-without one the values of the joint's own start. While the change stands its numbers follow the estimate. Where the
-parameter is within its limits again, the record says when, and stays. A record is open until it is acknowledged;
+without one the values of the joint's own start. While the change lasts, its numbers follow the estimate. When the
+parameter returns within its limits, the record notes the time, and is kept. A record is open until it is acknowledged;
 setting a baseline acknowledges all of them.
 
-An alarm that came since the parameter was last within its limits is the evidence of a sudden change, and the change is
-dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within;
-or to the first alarm of a change that the estimator says goes on (estimators/online/monitor/gradual.py).
+An alarm since the parameter was last within its limits is evidence of a sudden change, and the change is dated to the
+first row of that alarm. Otherwise the change is gradual. It is then dated to the time when the parameter was last
+within its limits, or to the first alarm of a change that the estimator reports as gradual
+(estimators/online/monitor/gradual.py).
 """
 
 import math
@@ -22,23 +23,24 @@ from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 from estimators.causes.watch import Diagnosis
 
-#: 1, argued: Records of one joint that are kept; the oldest acknowledged ones go first.
+#: 1, argued: Largest number of records of one joint; the oldest acknowledged records are deleted first.
 KEPT: Final = 20
 #: 1, argued: Rankings after which a change of the signature is recorded by itself, where no parameter has left its
 #: limits: 20 s of motion, in which a parameter that has changed is reported.
 ALONE: Final = 4
-SIGNATURE: Final = "signature"  # record of a change that no parameter shows: rms of torque that is not explained
-#: s, argued: Time between two messages while nothing but the numbers of an open record changes.
+SIGNATURE: Final = "signature"  # record of a change that no parameter shows: rms of the unexplained torque
+#: s, argued: Time between two messages while only the numbers of an open record change.
 REPEAT: Final = 10.0
 #: s, argued: An alarm this long before a parameter was last seen within its limits can still have begun the change: the
 #: comparison is made once a second, and the alarm is dated back to its first row.
 ALARM_BEFORE: Final = 2.0
 
 
-#: s, argued: A time below this, the year 1970, is no date: many a recording's clock counts from its start.
+#: s, argued: A time below this limit, in the year 1970, is not a date: clocks of many recordings count from their
+#: start.
 DATED: Final = 365 * 86_400.0
 WEAR: Final = "dry_wear"  # the parameter of a record about wear, which the history finds
-# what a parameter is that no model of the joint alone has
+# meanings of the parameters that only a model of the whole robot has
 ABOUT: Final = {
     "friction_slow": "friction torque at a tenth of the joint's highest speed, by the model of the whole robot",
     "friction_fast": "friction torque at half of the joint's highest speed, by the model of the whole robot",
@@ -50,7 +52,7 @@ ABOUT: Final = {
 
 
 def instant(stamp: float) -> str:
-    """A time of the data, Unix s, in words."""
+    """Return a time of the data (Unix s) as text."""
     if stamp < DATED:
         return f"{stamp:.1f} s of the data's clock"
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(stamp))
@@ -58,30 +60,30 @@ def instant(stamp: float) -> str:
 
 @dataclass(slots=True)
 class ChangeRecord:
-    """One change of one parameter; times are Unix s, 0 where something has not happened."""
+    """One change of one parameter; times are Unix s, and 0 if the event has not happened."""
 
     parameter: str
     unit: str
-    before: float  # the reference
+    before: float  # value of the reference
     before_deviation: float
     now: float
     now_deviation: float
-    percent: float  # of the reference; NaN where that cannot be distinguished from zero
+    percent: float  # change as a percentage of the reference; NaN if the reference cannot be distinguished from zero
     z: float  # change over its standard deviation
     since: float  # when it began
-    told: float  # when it was recorded
+    told: float  # time when it was recorded
     evidence: str  # alarm, gradual
     reference: str  # baseline, start
-    cause: str = ""  # common to all that has changed, where it is one
-    over: float = 0.0  # when it was within its limits again
+    cause: str = ""  # the common cause of all changes, if there is one
+    over: float = 0.0  # time when it was within its limits again
     acknowledged: float = 0.0
-    diagnosis: str = ""  # what it is likely to be, in words; empty while nothing is known of that
-    remedy: str = ""  # what to do about that
-    ranked: list[Map] = field(default_factory=list)  # causes with their probabilities, the likeliest first
+    diagnosis: str = ""  # the likely cause in words; empty while it is unknown
+    remedy: str = ""  # recommended action
+    ranked: list[Map] = field(default_factory=list)  # causes with their probabilities, the most likely first
 
     @property
     def text(self) -> str:
-        """The sentence about it, the same for all readers."""
+        """The sentence that describes the change; page, reports and notifications all show it."""
         unit = f" {self.unit}" if self.unit else ""
         share = "" if math.isnan(self.percent) else f" ({self.percent:+.1f} %)"
         how = "suddenly" if self.evidence == "alarm" else "gradually"
@@ -104,13 +106,13 @@ class ChangeRecord:
         return found if not self.over else f"{found}; it is within its limits again"
 
     def plain(self) -> Map:
-        """The record as a map of the stream."""
+        """Return the record as a map for the stream."""
         names = {"before": "from", "before_deviation": "from_deviation", "now": "to", "now_deviation": "to_deviation"}
         return {names.get(key, key): value for key, value in asdict(self).items()} | {"text": self.text}
 
 
 def change_state_name(joint: str) -> str:
-    """The name of a joint's records in the checkpoint; it cannot be a joint's, whose name has no dot."""
+    """Return the name of a joint's records in the checkpoint; it has a dot, so no joint can have this name."""
     return f"{joint}.changes"
 
 
@@ -118,22 +120,22 @@ class ChangeRecords:
     """All records of one joint, and its messages about them."""
 
     def __init__(self, publication: Publication, units: Mapping[str, str]) -> None:
-        """units: of each parameter."""
+        """units: parameter → unit."""
         self._publication, self._units = publication, units
         self.records: list[ChangeRecord] = []
-        self.reference = 0.0  # Unix s at which a baseline was set that changes are measured against; 0: none
+        self.reference = 0.0  # Unix s at which the baseline was set against which changes are measured; 0: none
         self._within: dict[str, float] = {}  # parameter → Unix s at which it was within its limits last
         self._alarm = 0.0  # Unix s of the first row of the last alarm
-        self._gradual = 0.0  # Unix s since when a change goes on that was reported as gradual
-        self._said: tuple[Any, ...] = ()  # what the last message said, but for its numbers
-        self._due = 0.0  # Unix s from which new numbers are worth a message
+        self._gradual = 0.0  # Unix s at which a change began that was reported as gradual; 0: none
+        self._said: tuple[Any, ...] = ()  # content of the last message without its numbers
+        self._due = 0.0  # Unix s from which new numbers are published
 
     def note_alarm(self, begin: float) -> None:
-        """An alarm has come. begin: Unix s of its first row."""
+        """Note an alarm. begin: Unix s of its first row."""
         self._alarm, self._gradual = begin, 0.0
 
     def note_gradual(self, begin: float) -> None:
-        """What alarms have begun goes on gradually. begin: Unix s of the first row of the first of them."""
+        """Note that a change with alarms goes on gradually. begin: Unix s of the first row of the first alarm."""
         self._alarm, self._gradual = 0.0, begin
         for record in self.records:
             if not record.over and record.evidence == "alarm" and record.since >= begin:
@@ -148,11 +150,11 @@ class ChangeRecords:
         deviations: Mapping[str, float],
         timestamp: float,
     ) -> list[tuple[bytes, bytes]]:
-        """Follow one comparison; returns the message that is due.
+        """Update the records after one comparison; returns the due message, if any.
 
-        drift: what `drift/<joint>` says; leaving, returning: parameters that are or may be beyond their limits now, or
-        are within them again, for however short a time; deviations: of the reference; timestamp: Unix s of the
-        estimate.
+        drift: content of `drift/<joint>`; leaving: parameters that are beyond their limits now; returning: parameters
+        that are within them again, for however short a time; deviations: standard deviations of the reference;
+        timestamp: Unix s of the estimate.
         """
         values = dict(zip(estimate.names, zip(estimate.values, estimate.deviations, strict=True), strict=True))
         standing = {record.parameter: record for record in self.records if not record.over}
@@ -171,9 +173,10 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def follow(self, found: ChangeRecord | None, parameter: str, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Follow a measurement that is no parameter and has its own reference; returns the message that is due.
+        """Update the record of a quantity that is not a parameter and has its own reference; returns the due message,
+        if any.
 
-        found: how it has changed, None where it has not; timestamp: Unix s.
+        found: its change, or None; timestamp: Unix s.
         """
         record = next((one for one in self.records if one.parameter == parameter and not one.over), None)
         if found is None and record is not None:
@@ -186,7 +189,7 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def note_wear(self, wear: Map) -> list[tuple[bytes, bytes]]:
-        """Follow the wear that the history has found (fields of `wear/<joint>`); returns the message that is due."""
+        """Update the record of wear from the fields of `wear/<joint>`; returns the due message, if any."""
         record = next((one for one in self.records if one.parameter == WEAR and not one.over), None)
         if wear["told"] and record is None:
             record = self._new(WEAR, 0.0, wear["deviation"], "baseline", wear["timestamp"])
@@ -199,10 +202,10 @@ class ChangeRecords:
         return self._message_due(wear["timestamp"])
 
     def diagnose(self, found: Diagnosis | None, unit: str, epoch: float, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Say of all that has changed what it is likely to be; returns the message that is due.
+        """Write the likely cause into all records that are open; returns the due message, if any.
 
-        found: None where the joint's signature is as it was; unit: of torque; epoch: s to add to the rows' clock for
-        Unix time; timestamp: Unix s.
+        found: diagnosis, or None if the signature of the joint has not changed; unit: of torque; epoch: s to add to the
+        clock of the rows to get Unix time; timestamp: Unix s.
         """
         standing = [one for one in self.records if not one.over]
         own = next((one for one in standing if one.parameter == SIGNATURE), None)
@@ -227,19 +230,19 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def standing(self, names: Collection[str]) -> set[str]:
-        """Those of the named parameters whose change is not over."""
+        """Return the named parameters whose change is not over."""
         return {record.parameter for record in self.records if not record.over and record.parameter in names}
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """A person has seen all of them. timestamp: Unix s. Returns the message."""
+        """Mark all records as acknowledged by a person. timestamp: Unix s. Returns the message."""
         for record in self.records:
             record.acknowledged = record.acknowledged or timestamp
         return self._message_due(timestamp)
 
     def refer(self, reference: float, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Changes are measured against the reference of this Unix s; another one than before settles what had changed.
+        """Measure changes against the reference set at this Unix time (s); a new reference settles earlier changes.
 
-        Returns the message that is due.
+        Returns the due message, if any.
         """
         if reference == self.reference:
             return []
@@ -250,18 +253,18 @@ class ChangeRecords:
         return self.acknowledge(timestamp)
 
     def settle(self, parameters: Collection[str], timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Another reference settles what has changed of these parameters; returns the message that is due."""
+        """Settle the changes of these parameters after a new reference was set; returns the due message, if any."""
         for record in self.records:
             if record.parameter in parameters and not record.over:
                 record.over, record.acknowledged = timestamp, record.acknowledged or timestamp
         return self._message_due(timestamp)
 
     def keep(self) -> Map:
-        """All records as plain data."""
+        """Return all records as plain data."""
         return {"reference": self.reference, "records": [asdict(record) for record in self.records]}
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Continue from saved records. Raises TypeError or KeyError where they are of another kind."""
+        """Continue from saved records. Raises TypeError or KeyError if they have another form."""
         self.reference, self.records = float(saved["reference"]), [ChangeRecord(**one) for one in saved["records"]]
 
     def _new(self, name: str, before: float, deviation: float, reference: str, timestamp: float) -> ChangeRecord:
@@ -285,14 +288,14 @@ class ChangeRecords:
         return record
 
     def _add(self, record: ChangeRecord) -> None:
-        """One more; the oldest that is settled goes, where there are too many."""
+        """Add a record; if there are too many, delete the oldest record that is settled."""
         self.records.append(record)
         if len(self.records) > KEPT:
             settled = next((one for one in self.records if one.acknowledged and one.over), self.records[0])
             self.records.remove(settled)
 
     def _message_due(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """The message, if its text is new or new numbers of an open record are due; otherwise none."""
+        """Return the message if its text is new, or if new numbers of an open record are due; otherwise nothing."""
         said = tuple(
             (one.parameter, one.told, bool(one.over), bool(one.acknowledged), one.remedy) for one in self.records
         )

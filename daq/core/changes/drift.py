@@ -1,17 +1,17 @@
-"""Compares a joint with its commissioning baseline: the change of every parameter, and which exceed their limits.
+"""Compares a joint with its commissioning baseline: the change of every parameter, and which changes exceed limits.
 
     change = estimate − baseline    z = change / √(σ² + σ₀²)    (two independent estimates)
 
-A parameter has drifted when |z| and |change| / |baseline| have both exceeded their limits for the time `hold`: a change
-that is certain but small is no drift, and neither is a large change that is uncertain. It has recovered when one of the
-two has stayed below `release` times its limit for `hold`. A baseline that is not significantly different from zero has
-no percentage; then z decides alone.
+A parameter has drifted when |z| and |change| / |baseline| have both exceeded their limits for the time `hold`. A small
+change is not drift even if it is certain, and a large change is not drift if it is uncertain. It has recovered when one
+of the two has stayed below `release` times its limit for `hold`. If the baseline is not significantly different from
+zero, there is no percentage, and z alone decides.
 
-Where all parameters that scale with the torque have changed by one common factor, they share one cause
-(numerics/one_factor.py): a single event reports it, and parameters that drift later for the same cause get no event.
+If all parameters that scale with the torque have changed by one common factor, they share one cause
+(numerics/one_factor.py). A single event reports it, and parameters that drift later for the same cause get no event.
 
-A joint without a baseline is compared with the values of its own start, as they are after half a minute of trusted
-estimates; `change_records.py` keeps what has changed.
+A joint without a baseline is compared with the values of its own start after half a minute of trusted estimates;
+`change_records.py` keeps the changes.
 """
 
 import math
@@ -35,8 +35,8 @@ from estimators.quantities import Floats
 
 #: ns, argued: Time between two comparisons with the baseline.
 EVERY: Final = 1_000_000_000
-UNSCALED: Final = ("offset", "omega_")  # parts of names that no torque scales, or that a sensor's own zero may move
-#: deviations, argued: A baseline value below this cannot be distinguished from zero, and gets no per cent.
+UNSCALED: Final = ("offset", "omega_")  # in names that do not scale with torque
+#: deviations, argued: A baseline value below this cannot be distinguished from zero, and has no percentage.
 NOTHING: Final = 2.0
 #: 1, argued: Comparisons, one a second, over which the values of a start may still become the reference: half of the
 #: minute of motion that an estimate remembers, so the reference is about as certain as what is compared with it.
@@ -44,7 +44,7 @@ SETTLING: Final = 30
 
 
 class DriftChange(NamedTuple):
-    """The event of a parameter that has exceeded its limits, or is within them again."""
+    """The event that a parameter has exceeded its limits, or is within them again."""
 
     kind: str  # drift, recovered
     text: str
@@ -57,20 +57,20 @@ class Drift:
     settings: DriftSettings
     baseline: Baseline
     drifted: set[str] = field(default_factory=set)
-    cause: str = ""  # the common cause of all drifted parameters, where there is one
+    cause: str = ""  # the common cause of all drifted parameters, if there is one
     usual: Mapping[str, Sequence[float]] = field(default_factory=dict)  # parameter → range that heat and load explain
     unsure: set[str] = field(default_factory=set)  # parameters that have changed by more than the limit, but not surely
     _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since when it crosses its limits
 
     def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
-        """Whether the baseline has the same model, law and parameters; otherwise its values mean something else."""
+        """Whether the baseline has the same model, law and parameters; otherwise its values cannot be compared."""
         theirs = self.baseline
         named = set(names) == theirs.values.keys() == theirs.deviations.keys()
         return theirs.model == model and theirs.friction in (None, friction) and named
 
     @property
     def leaving(self) -> set[str]:
-        """Parameters that are beyond their limits, for however short a time."""
+        """Parameters that are beyond their limits now, for however short a time."""
         return self.drifted | self._since.keys()
 
     @property
@@ -79,12 +79,12 @@ class Drift:
         return self.drifted & self._since.keys()
 
     def update(self, estimate: Estimate) -> tuple[Map, list[DriftChange]]:
-        """Compare a trusted estimate; returns what is published, and the parameters that crossed their limits."""
+        """Compare a trusted estimate; returns the message content, and the parameters that crossed their limits."""
         names = estimate.names
         before = np.array([self.baseline.values[name] for name in names])
         uncertain = np.array([self.baseline.deviations[name] for name in names])
         change, percent, z = compare(estimate.values, estimate.deviations, before, uncertain)
-        z = np.where(self._known(estimate), z, 0.0)  # of values that are not known, now or then, nothing can be said
+        z = np.where(self._known(estimate), z, 0.0)  # unknown values cannot be compared
         beyond = np.array(
             [
                 self._unexplained(name, value, then)
@@ -116,14 +116,14 @@ class Drift:
         return {"since": self.baseline.since, "drifted": drifted, "cause": self.cause, **named}, changes
 
     def _unexplained(self, name: str, value: float, before: float) -> float:
-        """The share of a parameter's change that is beyond what heat and load have done so far."""
+        """Return the share of a parameter's change that heat and load do not explain."""
         low, high = self.usual.get(name, (before, before))
         change = value - before
         nearest = min(max(value, min(low, before)), max(high, before))
         return (value - nearest) / change if change else 1.0
 
     def _known(self, estimate: Estimate) -> NDArray[np.bool_]:
-        """Which parameters are known in both: (parameters,)."""
+        """Return which parameters are known in both estimate and baseline: (parameters,)."""
         then = self.baseline.known
         both = zip(estimate.names, estimate.known, strict=True)
         return np.array([known and (then is None or name in then) for name, known in both], np.bool_)
@@ -156,19 +156,26 @@ class Comparison:
     """
 
     def __init__(
-        self, model: str, settings: DriftSettings, publication: Publication, units: Mapping[str, str] | None = None
+        self,
+        model: str,
+        settings: DriftSettings,
+        publication: Publication,
+        units: Mapping[str, str] | None = None,
+        place: float = 0.0,
     ) -> None:
-        """model: its kind, which must be the baseline's as well; units: of a joint's parameters; None: the robot."""
+        """model: its kind, which must be the baseline's as well; units: of a joint's parameters; None: the robot;
+        place: of the joint among all, from 0 to 1, so that they are not all compared in one turn."""
         self._model, self._settings, self._publication = model, settings, publication
-        self._baseline: Baseline | None = None  # to compare with, whether it fits or not
-        self._own = False  # whether that are the values of the start
-        self._settling = 0  # comparisons for which these may still be replaced
+        self._baseline: Baseline | None = None  # the baseline, whether it fits the model or not
+        self._own = False  # whether the reference is the values of the joint's own start
+        self._settling = 0  # comparisons during which these may still be replaced
         self._drift: Drift | None = None
         self._friction: Map = {}  # the friction law at the last comparison
-        self._looked = -1  # s of the rows' clock, of the last comparison
-        self._wear: Map = {}  # what the history says of it
+        self._ahead = round(place * EVERY)  # ns by which its seconds begin before those of the rows' clock
+        self._looked = -1  # number of the second of the last comparison
+        self._wear: Map = {}  # wear as the history has judged it
         self.records = None if units is None else ChangeRecords(publication, units)
-        self.causes: CauseWatch | None = None  # of a joint with torque and position
+        self.causes: CauseWatch | None = None  # only if the joint has torque and position
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Compare with this baseline from now on."""
@@ -178,12 +185,13 @@ class Comparison:
                 self.causes.begin_reference()
 
     def due(self, time: int) -> bool:
-        """Whether an estimate of this time (ns) would be compared."""
-        return (self._baseline is not None or self.records is not None) and time // EVERY != self._looked
+        """Whether an estimate at this time (ns) would be compared."""
+        compared = self._baseline is not None or self.records is not None
+        return compared and (time + self._ahead) // EVERY != self._looked
 
     def next_due(self, time: int) -> int:
-        """ns from which an estimate may be compared that comes after one of this time (ns); 0: any may."""
-        return 0 if self.due(time) else (time // EVERY + 1) * EVERY
+        """Return the time (ns) from which an estimate after the given time (ns) may be compared; 0: at any time."""
+        return 0 if self.due(time) else ((time + self._ahead) // EVERY + 1) * EVERY - self._ahead
 
     def compare(
         self,
@@ -192,10 +200,10 @@ class Comparison:
         timestamp: float,
         extend: Callable[[Estimate, Baseline], Estimate] | None = None,
     ) -> list[tuple[bytes, bytes]]:
-        """Compare an estimate when that is due, and return the messages.
+        """Compare an estimate if a comparison is due, and return the messages.
 
-        friction: the law in use; timestamp: Unix s of the estimate; extend: appends parameters that are known apart
-        from the estimate.
+        friction: the friction law in use; timestamp: Unix s of the estimate; extend: appends parameters that come from
+        another source than the estimate.
         """
         judged = estimate.status in JUDGED
         if not self.due(estimate.time) or not (judged or extend):
@@ -207,11 +215,12 @@ class Comparison:
         own = len(estimate.names)
         if extend is not None:
             estimate = extend(estimate, self._baseline)
-        if not judged:  # the appended parameters count even where the estimate itself is not trusted
+        if not judged:  # the appended parameters are compared even if the estimate itself is not trusted
             if self._drift is None or law != self._friction or len(estimate.names) == own:
                 return []
             estimate = _from(estimate, own)
-        fresh, self._looked = self._looked < 0 or law != self._friction, estimate.time // EVERY
+        fresh = self._looked < 0 or law != self._friction
+        self._looked = (estimate.time + self._ahead) // EVERY
         self._friction = law
         messages = self._begin(law, estimate.names, timestamp) if fresh else []
         if self._drift is not None:
@@ -227,15 +236,15 @@ class Comparison:
         return messages
 
     def note_alarm(self, begin: float) -> None:
-        """An alarm has come: what follows is no start any more. begin: Unix s of its first row."""
+        """Note an alarm: later values cannot become the reference of a start. begin: Unix s of its first row."""
         self._settling = 0
         if self.causes is not None and self.causes.healthy is None:
-            self.causes.begin_reference()  # it has not been healthy for as long as a reference takes
+            self.causes.begin_reference()  # the joint has not been healthy for as long as a reference takes
         if self.records is not None:
             self.records.note_alarm(begin)
 
     def set_wear(self, wear: Map) -> list[tuple[bytes, bytes]]:
-        """The history has judged the wear: a friction is drift where it is beyond what heat and load explain.
+        """Take the wear that the history has judged: friction counts as drift if heat and load do not explain it.
 
         wear: the fields of `wear/<joint>`, with its `timestamp`, Unix s. Returns the messages about it.
         """
@@ -245,13 +254,13 @@ class Comparison:
         return messages if self.records is None else messages + self.records.note_wear(wear)
 
     def diagnose(self, unit: str, epoch: int, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Say what it is that has changed, as the causes' watch has just found; returns the message that is due."""
+        """Write the cause that the watch of causes has just found into the records; returns the due messages."""
         if self.causes is None or self.records is None:
             return []
         return self.records.diagnose(self.causes.diagnosis, unit, epoch / 1e9, timestamp)
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """A person has seen what has changed: without a baseline the present values are the reference from now on.
+        """Acknowledge all changes for a person; without a baseline the present values become the reference.
 
         timestamp: Unix s. Returns the message about it.
         """
@@ -265,7 +274,7 @@ class Comparison:
         return self.records.refer(timestamp, timestamp)
 
     def keep(self) -> Map | None:
-        """What outlives a restart: the values of the start that are compared with, and the records; None: nothing."""
+        """Return the state that outlives a restart: reference from the start, and records; None if there is none."""
         if self.records is None or not (self._own or self.records.records):
             return None
         own = self._baseline.model_dump() if self._own and self._baseline is not None else None
@@ -273,7 +282,7 @@ class Comparison:
         return {"start": own, "settling": self._settling, "signature": signature, **self.records.keep()}
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
+        """Continue from a state of `keep`. Raises TypeError, KeyError or ValueError if it has another form."""
         assert self.records is not None
         if saved["start"] is not None and self._baseline is None:
             self._baseline, self._own = Baseline.model_validate(saved["start"]), True
@@ -283,7 +292,7 @@ class Comparison:
             self.causes.resume(saved["signature"])
 
     def _begin(self, law: Map, names: tuple[str, ...], timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Begin to compare with the present reference; of a baseline it is said."""
+        """Begin to compare with the present reference; an event reports a baseline."""
         assert self._baseline is not None
         drift = Drift(self._settings, self._baseline)
         self._drift = drift if drift.fits(self._model, law, names) else None
@@ -300,13 +309,13 @@ class Comparison:
         return [self._publication.event("baseline", text, timestamp), *settled]
 
     def _begin_from_start(self, estimate: Estimate, law: Map, timestamp: float) -> None:
-        """Take trusted values of a joint without a baseline as its reference, while its start settles."""
+        """Take trusted values as the reference of a joint without a baseline, while its start settles."""
         if self.records is None or estimate.status is not Status.VALID or not (self._own or self._baseline is None):
             return
         if self._baseline is not None and not Drift(self._settings, self._baseline).fits(
             self._model, law, estimate.names
         ):
-            self._baseline, self._looked = None, -1  # another friction law: its values mean something else
+            self._baseline, self._looked = None, -1  # another friction law: its values cannot be compared
         if self._baseline is None:
             self._settling, self._drift = SETTLING, None
         if self._settling <= 0 or (self._drift is not None and self._drift.leaving):
@@ -322,9 +331,9 @@ class Comparison:
 
 
 def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Floats) -> tuple[Floats, Floats, Floats]:
-    """Change, percent and z of values ± deviations against before ± uncertain, all (parameters,).
+    """Return change, percentage and z of values ± deviations against before ± uncertain, all (parameters,).
 
-    NaN where there is nothing to compare, or where the baseline is too close to zero for a percentage.
+    An entry is NaN if there is nothing to compare, or if the baseline is too close to zero for a percentage.
     """
     change = values - before
     sigma = np.hypot(deviations, uncertain)
@@ -337,7 +346,7 @@ def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Float
 
 
 def _from(estimate: Estimate, first: int) -> Estimate:
-    """The estimate of the parameters from index `first` on."""
+    """Return the estimate of the parameters from index `first` on."""
     part = slice(first, None)
     values, deviations = estimate.values[part], estimate.deviations[part]
     states = estimate.states[part]

@@ -1,12 +1,12 @@
-"""What has changed of one joint by the model of the whole robot; it goes into the joint's own records.
+"""Finds changes of one joint by the model of the whole robot, and adds them to the joint's own records.
 
-    friction_slow, friction_fast   friction torque at two speeds, compared as a parameter of the joint is (drift.py)
-    torque_offset                  another zero of its torque, where a finding reports it
-    torque_constant, encoder_slip, spring   what a finding says and the robot applies in addition to its model
+    friction_slow, friction_fast   friction torque at two speeds, compared like a parameter of the joint (drift.py)
+    torque_offset                  a changed zero of its torque, if a finding reports it
+    torque_constant, encoder_slip, spring   a correction that a finding states and the robot adds to its model
 
-The reference of a friction is the robot's baseline, or without one the values of the robot's own start. That of the
-others is what was so before the finding. A payload, the tool, a tilted base and links that do not fit are no changes of
-a joint: they stay among the robot's findings.
+The reference of friction is the robot's baseline, or without one the values of the robot's own start. The reference of
+the other parameters is their value before the finding. A payload, the tool, a tilted base and links that do not fit are
+not changes of one joint; they stay among the findings of the robot.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,26 +27,26 @@ from estimators.quantities import Floats
 
 FRICTION: Final = ("friction_slow", "friction_fast")
 OFFSET: Final = "torque_offset"
-#: 1, derived: What is applied in addition to the model: its value before, the factor to its unit, and that unit of the
-#: joint's own. A torque constant is stated in per cent, a slip as an angle, a spring by its stiffness.
+#: 1, derived: For each correction of the model: its value before, the factor to its unit, and its unit. A torque
+#: constant is stated in per cent, a slip as an angle, and a spring by its stiffness.
 HELD: Final = {
     "torque_constant": (100.0, 100.0, "%"),
     "encoder_slip": (0.0, 1.0, "{length}"),
     "spring": (0.0, 1.0, "{effort}/{length}"),
 }
-SUDDEN: Final = ("contact", "friction")  # causes of findings that say when a friction has changed
+SUDDEN: Final = ("contact", "friction")  # causes of findings that give the time at which friction has changed
 
 
 class JointNow(NamedTuple):
-    """What the model of the whole robot says of one joint at one instant."""
+    """Values of one joint at one instant by the model of the whole robot."""
 
-    time: int  # ns of the rows
+    time: int  # ns, clock of the rows
     epoch: int  # ns to add to get Unix time
     status: Status
-    friction: tuple[Floats, Floats]  # torques at the two speeds and their deviations, (2,) each
-    offset: tuple[float, float]  # of its torque, and the deviation
+    friction: tuple[Floats, Floats]  # torques at the two speeds, and their deviations, (2,) each
+    offset: tuple[float, float]  # zero of its torque, and the deviation
     held: Mapping[str, HeldFinding]  # by cause
-    findings: Sequence[RobotFinding]  # that name the joint, the oldest first
+    findings: Sequence[RobotFinding]  # findings that name the joint, the oldest first
 
     @property
     def timestamp(self) -> float:
@@ -55,25 +55,25 @@ class JointNow(NamedTuple):
 
 
 class JointInRobot:
-    """The references of one joint, and what has left them."""
+    """Compares one joint with its references in the model of the whole robot."""
 
     def __init__(self, name: str, effort: str, length: str, settings: DriftSettings, records: ChangeRecords) -> None:
-        """effort, length: the joint's units of torque (force) and angle (length); records: of the joint."""
+        """effort, length: the joint's units of torque (force) and angle (length); records: the records of the joint."""
         self._name, self._effort, self._length = name, effort, length
         self._settings, self._records = settings, records
         self._drift: Drift | None = None
-        self._own: Baseline | None = None  # the friction of the robot's own start
-        self._commissioned: Baseline | None = None  # the friction of its baseline
-        # Unix s of the robot's baseline that records are measured against, and of the joint's own; 0: none
+        self._own: Baseline | None = None  # friction at the robot's own start
+        self._commissioned: Baseline | None = None  # friction in the robot's baseline
+        # Unix s of the robot's baseline against which records are measured, and of the joint's own baseline; 0: none
         self._since = self._referred = 0.0
-        self._settling = SETTLING  # comparisons for which the own reference may still be replaced
-        self._offset: tuple[float, float] | None = None  # the torque's zero before a finding, and its deviation
-        self._seen: set[int] = set()  # numbers of findings of an offset that are known
-        self._accepted: set[str] = set()  # causes that hold, which a person has acknowledged
-        self._within: dict[str, float] = {}  # friction → Unix s at which it was within its limits last
+        self._settling = SETTLING  # comparisons during which the own reference may still be replaced
+        self._offset: tuple[float, float] | None = None  # zero of the torque before a finding, and its deviation
+        self._seen: set[int] = set()  # numbers of the findings of an offset that are already recorded
+        self._accepted: set[str] = set()  # causes that still hold, and that a person has acknowledged
+        self._within: dict[str, float] = {}  # friction parameter → Unix s at which it was last within its limits
 
     def set_baseline(self, baseline: Baseline | None) -> None:
-        """Compare the friction with this baseline of the robot from now on; None: it is of another model."""
+        """Compare the friction with this baseline of the robot from now on; None: the baseline has another model."""
         self._drift, self._commissioned = None, None
         if baseline is not None:
             values, deviations = (
@@ -83,12 +83,12 @@ class JointInRobot:
             self._commissioned = Baseline(since=baseline.since, model=ROBOT, values=values, deviations=deviations)
 
     def compare(self, now: JointNow) -> list[Message]:
-        """Compare what is known now, once a second; returns the messages about the joint's records."""
+        """Compare the present values, once a second; returns the messages about the joint's records."""
         messages = self._compare_friction(now) if now.status in JUDGED else []
         return messages + self._follow_offset(now) + self._follow_held(now)
 
     def acknowledge(self, timestamp: float) -> list[Message]:
-        """A person has seen what has changed: without a baseline the present values are the reference from now on.
+        """Acknowledge all changes for a person; without a baseline the present values become the reference.
 
         timestamp: Unix s. Returns the messages about it.
         """
@@ -97,13 +97,13 @@ class JointInRobot:
         return self._records.settle(settled, timestamp)
 
     def refer(self, since: float) -> None:
-        """The joint itself has another baseline, of this Unix s: what has changed before is settled."""
+        """Note that the joint itself has a new baseline, set at this Unix time (s); it settles earlier changes."""
         if since != self._referred:
             self._referred = since
             self._refer_anew()
 
     def keep(self) -> Map:
-        """What outlives a restart, as plain data."""
+        """Return the state that outlives a restart, as plain data."""
         own = None if self._own is None else self._own.model_dump()
         return {
             "own": own, "settling": self._settling, "since": self._since, "referred": self._referred,
@@ -111,7 +111,7 @@ class JointInRobot:
         }  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
-        """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
+        """Continue from a state of `keep`. Raises TypeError, KeyError or ValueError if it has another form."""
         own = None if kept["own"] is None else Baseline.model_validate(kept["own"])
         offset = None if kept["offset"] is None else (float(kept["offset"][0]), float(kept["offset"][1]))
         self._settling, self._since, self._referred = (
@@ -139,7 +139,7 @@ class JointInRobot:
         return messages
 
     def _begin(self, now: JointNow) -> list[Message]:
-        """Take the reference of the friction, while there is none or the start settles; returns what is due then."""
+        """Take the reference of the friction, while there is none or the start settles; returns the due messages."""
         settled: list[Message] = []
         reference = self._commissioned
         if reference is not None and reference.since != self._since:
@@ -148,7 +148,7 @@ class JointInRobot:
         if reference is None:
             reference = self._own
             if reference is not None and any(one > reference.since for one in self._sudden(now)):
-                self._settling = 0  # what follows is no start any more
+                self._settling = 0  # later values cannot become the reference of a start
             if now.status is Status.VALID and self._settling > 0:
                 self._settling -= 1
                 reference = self._own = _as_baseline(now) or reference
@@ -159,7 +159,7 @@ class JointInRobot:
         return settled
 
     def _changed(self, k: int, compared: Map, now: JointNow) -> ChangeRecord:
-        """How the friction at one of the speeds differs from its reference."""
+        """Return the record of how friction at one of the two speeds differs from its reference."""
         assert self._drift is not None
         name, reference = FRICTION[k], self._drift.baseline
         since, evidence = self._began(name, now)
@@ -171,17 +171,17 @@ class JointInRobot:
         )  # fmt: skip
 
     def _began(self, name: str, now: JointNow) -> tuple[float, str]:
-        """When a friction has begun to change (Unix s), and whether something sudden has shown it."""
+        """Return the time at which friction began to change (Unix s), and whether a sudden finding shows it."""
         within = self._within.get(name, now.timestamp)
         sudden = [one for one in self._sudden(now) if one >= within - ALARM_BEFORE]
         return (min(sudden), "alarm") if sudden else (within, "gradual")
 
     def _sudden(self, now: JointNow) -> list[float]:
-        """When something sudden has shown at the joint, Unix s."""
+        """Return the times (Unix s) of sudden findings at the joint."""
         return [(one.since + now.epoch) / 1e9 for one in now.findings if one.cause in SUDDEN and not one.gradual]
 
     def _follow_offset(self, now: JointNow) -> list[Message]:
-        """Record another zero of the torque from the finding of it on, until it is acknowledged."""
+        """Record a changed zero of the torque, from its finding until it is acknowledged."""
         standing = bool(self._records.standing([OFFSET]))
         fresh = [one for one in now.findings if one.cause == "offset" and one.number not in self._seen]
         self._seen |= {one.number for one in fresh}
@@ -197,7 +197,7 @@ class JointInRobot:
         )  # fmt: skip
 
     def _follow_held(self, now: JointNow) -> list[Message]:
-        """Record what is applied besides the model, until it is gone from a robot whose values can be trusted."""
+        """Record each correction that is added to the model, until a robot with trusted values needs it no more."""
         messages: list[Message] = []
         standing = self._records.standing(HELD)
         for cause, (before, scale, unit) in HELD.items():
@@ -219,7 +219,7 @@ class JointInRobot:
         return messages
 
     def _refer_anew(self) -> None:
-        """Measure later changes against the values of now; a baseline of the robot stays."""
+        """Measure later changes against the present values; a baseline of the robot remains in use."""
         self._accepted |= self._records.standing(HELD)
         self._offset = None
         if self._commissioned is None:
@@ -227,7 +227,7 @@ class JointInRobot:
 
 
 def _estimate(now: JointNow) -> Estimate:
-    """The friction as parameters."""
+    """Return the friction torques as an estimate of parameters."""
     torque, deviations = now.friction
     nothing = float("nan")
     return Estimate(
@@ -236,7 +236,7 @@ def _estimate(now: JointNow) -> Estimate:
 
 
 def _as_baseline(now: JointNow) -> Baseline | None:
-    """The present friction as a reference; None where a value is not finite."""
+    """Return the present friction as a reference; None if a value is not finite."""
     try:
         return Baseline.of(_estimate(now), now.timestamp, ROBOT, None)
     except ValidationError:
@@ -246,7 +246,7 @@ def _as_baseline(now: JointNow) -> Baseline | None:
 def _record(
     parameter: str, unit: str, before: tuple[float, float], after: tuple[float, float], since: float, now: float
 ) -> ChangeRecord:
-    """A record of what a finding says; before, after: value and deviation; since, now: Unix s."""
+    """Make a record of a finding; before, after: value and deviation; since, now: Unix s."""
     change, sigma = after[0] - before[0], float(np.hypot(before[1], after[1]))
     percent = 100.0 * change / abs(before[0]) if abs(before[0]) > NOTHING * before[1] else float("nan")
     z = change / sigma if sigma > 0.0 else float("nan")

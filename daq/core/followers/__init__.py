@@ -1,1 +1,2 @@
-"""What follows a joint's samples in addition to its estimate: use, the fleet's summary, channels for the page."""
+"""Users of a joint's samples other than its estimator: counts of use, the summary for a fleet, channels for the
+page."""

@@ -1,4 +1,4 @@
-"""The raw channels of a joint, for a person who asks for them: some of its samples, as they were aligned."""
+"""Sends the raw channels of a joint to a person who asks for them: every n-th aligned sample."""
 
 import math
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ import numpy as np
 from daq.stream.curve_points import pack_channels
 from estimators.quantities import Floats, Nanoseconds
 
-#: rows/s, argued: Samples that are shown: more than a screen has columns in five seconds.
+#: rows/s, argued: Rate of the samples that are shown: in five seconds more than a screen has columns.
 RATE: Final = 200.0
-#: rows, argued: Rows that wait for a message, at most: it is sent several times a second.
+#: rows, argued: Largest number of rows that wait for a message, which is sent several times a second.
 KEPT: Final = 400
 
 
 class ChannelWatch:
-    """Keeps every n-th sample until the next message; it changes nothing of the joint."""
+    """Keeps every n-th sample until the next message; it does not influence the joint's estimate."""
 
     def __init__(self, joint: str, channels: Sequence[str], rate: float) -> None:
         """channels: names of the columns; rate: samples/s."""
@@ -33,7 +33,7 @@ class ChannelWatch:
         del self._rows[:-KEPT]
 
     def messages_due(self, epoch: int) -> list[tuple[bytes, bytes]]:
-        """The message with what came since the last; none where nothing did. epoch: ns to add to get Unix time."""
+        """Return the message with new samples, if there are any. epoch: ns to add to get Unix time."""
         if not self._rows:
             return []
         times, values = zip(*self._rows, strict=True)

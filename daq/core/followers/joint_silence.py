@@ -1,4 +1,4 @@
-"""Detects that a joint gives no data: channels that are silent, or readings from which no row can be formed."""
+"""Detects that a joint gives no data: silent channels, or readings from which no row can be formed."""
 
 from typing import Final
 
@@ -15,27 +15,27 @@ from jointwatch_numba.layout import Layout
 #: ns, argued: Time between two updates of a joint that has no data.
 STALE_EVERY: Final = 500_000_000
 ROWLESS: Final = ("no_rows", "channel_dead")  # codes where readings arrive and no row can be formed
-#: rows, argued: Least number of row periods without a row before a joint is faulted, where `stale` is shorter.
+#: rows, argued: Least number of row periods without a row before a joint is faulted, if `stale` is shorter than that.
 FEWEST_ROWS: Final = 3
 
 
 class RowsState(Layout):
-    """When readings and rows of one joint came, ns."""
+    """Arrival times of readings and rows of one joint, ns."""
 
-    last_arrival: int = 0  # of readings
-    newest: int = 0  # last sample of the newest window without a gap, …
-    row_arrival: int = 0  # … and when that came
-    clipped: int = 0  # samples at saturation up to that window
+    last_arrival: int = 0  # arrival of the last reading
+    newest: int = 0  # last sample of the newest window without a gap
+    row_arrival: int = 0  # arrival of that sample
+    clipped: int = 0  # number of samples at saturation up to that window
 
 
 class JointSilence:
-    """Tracks what one joint lacks. Times are monotonic, in ns; `estimator` is the joint's, which may be a new one."""
+    """Tracks which data of one joint are missing. Times are monotonic ns; `estimator` is the present one."""
 
     def __init__(self, joint: JointSection, channels: tuple[str, ...]) -> None:
-        """channels: the columns of the joint's samples."""
-        self.missing: tuple[Reason, ...] = ()  # what is missing, with its reason
-        self.stale = False  # whether an event has reported it
-        self.due = 0  # earliest time at which a channel can have been silent for too long
+        """channels: names of the columns of the joint's samples."""
+        self.missing: tuple[Reason, ...] = ()  # reasons why data are missing
+        self.stale = False  # whether an event has reported the missing data
+        self.due = 0  # earliest time at which a channel could have been silent for too long
         self.last_arrivals = np.zeros(len(channels) + 1, np.int64)  # of each column; written by the pass
         self.rows = RowsState()
         self._sources = [(role, joint.channels[role].signal) for role in channels]
@@ -43,21 +43,21 @@ class JointSilence:
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])
 
     def note_rows(self, arrival: int, refused: bool, estimator: JointEstimator) -> None:
-        """Note when the newest window of samples without a gap came. refused: the joint's frames are not used."""
+        """Note the arrival of the newest window of samples without a gap. refused: whether frames are refused."""
         rows = self.rows
-        if refused or (self.missing and self.missing[0].code not in ROWLESS):  # no row is to be expected meanwhile
+        if refused or (self.missing and self.missing[0].code not in ROWLESS):  # no row can be expected meanwhile
             rows.row_arrival = 0
         _note(arrival, estimator.conditioner.former.newest, estimator.preprocessor.state.clipped, rows)
 
     def recovers(self, now: int, estimator: JointEstimator) -> bool:
-        """Whether the joint was silent until now."""
+        """Whether the joint was silent until now and has data again."""
         if not self.stale or self._unusable(now, estimator):
             return False
         self.stale, self.missing = False, ()
         return True
 
     def look(self, now: int, estimator: JointEstimator) -> None:
-        """Update what is missing."""
+        """Update the reasons why data are missing."""
         if self.rows.last_arrival == 0:
             self.rows.last_arrival = now
         self.last_arrivals[self.last_arrivals == 0] = now
@@ -67,7 +67,7 @@ class JointSilence:
             self.due = min(int((self.last_arrivals[:-1] + self._stale_after).min()), rows_due)
 
     def faulted(self, estimate: Estimate, mistakes: tuple[Reason, ...]) -> Estimate:
-        """The estimate of a joint that lacks something. mistakes: mistakes of configuration that are suspected."""
+        """Return the estimate of a joint whose data are missing. mistakes: suspected mistakes of the configuration."""
         reasons = self.missing
         if reasons[0].code in ROWLESS:
             codes = {one.identity for one in reasons}
@@ -79,11 +79,11 @@ class JointSilence:
         return estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
 
     def _unusable(self, now: int, estimator: JointEstimator) -> tuple[Reason, ...]:
-        """Why nothing can be learnt: channels that give no data, or data that make no rows."""
+        """Return the reasons why nothing can be learnt: channels that give no data, or data that form no rows."""
         return self._silent_channels(now) or self._missing_rows(estimator)
 
     def _silent_channels(self, now: int) -> tuple[Reason, ...]:
-        """Every channel that gives no data."""
+        """Return a reason for every channel that gives no data."""
         silence = now - self.last_arrivals[:-1]
         silent = (silence >= self._stale_after).nonzero()[0]
         if len(silent) == 0:
@@ -97,13 +97,13 @@ class JointSilence:
         )
 
     def _rowless_after(self, estimator: JointEstimator) -> int:
-        """ns without a row after which the joint is faulted: as for its channels, and the time that a row spans."""
+        """Return the time without a row (ns) until the joint is faulted: the channels' limit plus the span of a row."""
         own = estimator.conditioner
         spanned = 1e9 * own.support * own.period
         return round(max(float(self._stale_after.max()), FEWEST_ROWS * 1e9 * own.row_period) + spanned)
 
     def _missing_rows(self, estimator: JointEstimator) -> tuple[Reason, ...]:
-        """The reason why readings that arrive form no row, if there is one."""
+        """Return the reason why arriving readings form no row, if there is one."""
         waited = self.rows.last_arrival - self.rows.row_arrival
         if not self.rows.row_arrival or waited < self._rowless_after(estimator):
             return ()

@@ -1,4 +1,4 @@
-"""Makes `summary/<joint>`: once a second what a fleet compares and keeps of a joint, in one small message."""
+"""Makes `summary/<joint>`: one small message a second with everything that a fleet compares and stores of a joint."""
 
 import msgpack
 
@@ -12,33 +12,42 @@ class JointSummary:
     """The summaries of one joint."""
 
     def __init__(
-        self, model: str, unit: str, units: Map, publication: Publication, use: JointUse, records: ChangeRecords | None
+        self,
+        model: str,
+        unit: str,
+        units: Map,
+        publication: Publication,
+        use: JointUse,
+        records: ChangeRecords | None,
+        place: float = 0.0,
     ) -> None:
-        """model: kind of the joint's model; unit: of its torque (force); units: of its parameters, by name; use: its
-        counts; records: what has changed of it."""
+        """model: kind of the joint's model; unit: unit of its torque (force); units: units of its parameters, by name;
+        use: its counts; records: records of its changes; place: place of the joint among all joints, from 0 to 1, so
+        that not all summaries are made in one turn."""
         self._fixed = {"model": model, "unit": unit}
         self._units, self._publication, self._use, self._records = units, publication, use, records
-        self._last = -1  # s of the samples' clock, of the last summary
+        self._ahead = round(place * EVERY)  # ns by which its seconds begin before those of the samples' clock
+        self._last = -1  # number of the second of the last summary
         self._status = ""
 
     def due(self, tick: int) -> bool:
         """Whether a summary is due at this sample (ns)."""
-        return tick // EVERY != self._last
+        return (tick + self._ahead) // EVERY != self._last
 
     @property
     def next_due(self) -> int:
-        """Time of a sample (ns) from which the next one is due."""
-        return (self._last + 1) * EVERY
+        """Time of the sample (ns) at which the next summary is due."""
+        return (self._last + 1) * EVERY - self._ahead
 
     def messages(self, estimate: Estimate, tick: int, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """The summary where one is due, or where the status is another one than in the last.
+        """Return the summary if one is due, or if the status has changed since the last one.
 
-        tick: ns of the newest sample; timestamp: Unix s of it.
+        tick: time of the newest sample, ns; timestamp: the same instant, Unix s.
         """
         status = estimate.status.value
         if not self.due(tick) and status == self._status:
             return []
-        self._last, self._status = tick // EVERY, status
+        self._last, self._status = (tick + self._ahead) // EVERY, status
         names = estimate.names
         body = self._publication.head("summary", timestamp) | self._fixed
         body |= {

@@ -1,4 +1,4 @@
-"""What the core counts of a joint for its history: use, and the temperature where a channel has it."""
+"""Counts the use of a joint for its history, and keeps its temperature if a channel measures it."""
 
 import math
 from collections.abc import Sequence
@@ -10,32 +10,32 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.wear.use_counts import BAND, STEPS, UseState, count_use
 from jointwatch_numba.layout import Integers, Layout, Matrix
 
-TEMPERATURE = "temperature"  # the channel's role
-#: ns, argued: Time between two instants whose counts are remembered, and between two summaries, which contain them: an
-#: estimate changes within seconds, and a fleet of thousands can be kept.
+TEMPERATURE = "temperature"  # role of the channel
+#: ns, argued: Time between two instants at which counts are stored, and between two summaries, which contain them. An
+#: estimate changes within seconds, and summaries of thousands of joints can be stored.
 EVERY: Final = 1_000_000_000
-#: 1, argued: Beginnings of seconds of which the counts are remembered: more than one batch of readings spans.
+#: 1, argued: Number of beginnings of seconds whose counts are stored: more than one batch of readings spans.
 SECONDS: Final = 64
 
 
 class JointUseState(Layout):
-    """What has been counted, now and when each of the last seconds began."""
+    """The counts now, and at the beginning of each of the last seconds."""
 
     use: UseState
-    position: int  # column of the samples
-    thermometer: int  # the same; −1: there is none
-    temperature: float = math.nan  # °C, the newest
-    second: int = -1  # of the newest sample
-    noted: int = 0  # seconds so far, each of which is written over SECONDS later
-    seconds: Annotated[Integers, "remembered"]  # which they are …
-    counts: Annotated[Matrix, "remembered", "5"]  # … and when it began: the UseCounts, temperature
+    position: int  # column of the position in the samples
+    thermometer: int  # column of the temperature; −1: there is none
+    temperature: float = math.nan  # °C, newest value
+    second: int = -1  # second of the newest sample
+    noted: int = 0  # number of seconds so far; each entry is overwritten after SECONDS more
+    seconds: Annotated[Integers, "remembered"]  # number of each stored second
+    counts: Annotated[Matrix, "remembered", "5"]  # at the beginning of that second: the UseCounts, temperature
 
 
 class JointUse:
-    """Use of one joint since the core's start, from all its samples."""
+    """Counts the use of one joint since the core's start, from all its samples."""
 
     def __init__(self, channels: Sequence[str], unit: str) -> None:
-        """channels: of the samples; unit: of the joint's torque or force."""
+        """channels: names of the columns of the samples; unit: unit of the joint's torque or force."""
         self.position = next((at for at, name in enumerate(channels) if name.endswith("position")), 0)
         self._unit = "m" if unit == "N" else "rad"
         self.state = JointUseState.zeros(
@@ -46,7 +46,7 @@ class JointUse:
         )
 
     def before_second_of(self, tick: int) -> Map:
-        """What had been counted when the second of this sample (ns) began, however samples came in batches."""
+        """Return the counts at the beginning of the second of this sample (ns), for any division into batches."""
         state, second = self.state, tick // EVERY
         if second > state.second or not state.noted:
             return self.totals()
@@ -55,7 +55,7 @@ class JointUse:
         return self._as_map(*state.counts[at % SECONDS].tolist())
 
     def totals(self) -> Map:
-        """The counts since the core's start, and the newest temperature (°C), for status/core."""
+        """Return the counts since the core's start, and the newest temperature (°C), for status/core."""
         return self._as_map(*self.state.use.counts, self.state.temperature)
 
     def _as_map(self, seconds: float, travel: float, reversals: float, starts: float, temperature: float) -> Map:
@@ -66,7 +66,7 @@ class JointUse:
 
 @inline
 def _note_second(second: int, state: JointUseState) -> None:
-    """A second begins: remember what has been counted."""
+    """Store the counts at the beginning of a second."""
     at, use = state.noted % len(state.seconds), state.use
     state.second = state.seconds[at] = second
     counts = state.counts[at]
@@ -79,7 +79,7 @@ def _note_second(second: int, state: JointUseState) -> None:
 def absorb_use(times: Nanoseconds, samples: Floats, step: float, state: JointUseState) -> None:
     """Count these samples.
 
-    times: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known.
+    times: (samples,) ns; samples: (samples, channels); step: step of the encoder, rad (m), 0 if unknown.
     """
     state.use.band = max(BAND, STEPS * step)
     first = 0

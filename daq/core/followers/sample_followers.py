@@ -1,4 +1,4 @@
-"""What follows the samples of one joint, besides its estimator: counters, watches, pipelines that all joints share."""
+"""The followers of one joint's samples: counters, watches, and the pipelines that all joints share."""
 
 from concurrent.futures import Executor
 from typing import Final
@@ -18,20 +18,20 @@ from jointwatch_numba.layout import Layout
 
 
 class FollowersState(Layout):
-    """What the compiled followers of one joint write."""
+    """The state that the compiled followers of one joint write."""
 
     use: JointUseState
-    stored: StoredSamples  # for the watch of causes
-    shared_rows: tuple[JointRows, ...] = ()  # of the pipelines that take the samples of all joints
-    samples: int = 0  # that were taken
-    step: float = 0.0  # of the encoder, rad (m), 0 if not known
+    stored: StoredSamples  # samples stored for the watch of causes
+    shared_rows: tuple[JointRows, ...] = ()  # rows of the pipelines that take the samples of all joints
+    samples: int = 0  # number of samples that were taken
+    step: float = 0.0  # step of the encoder, rad (m), 0 if unknown
     stores: bool = False  # whether samples are stored
-    chunk: int = 0  # stored samples that the watch waits for
+    chunk: int = 0  # number of stored samples that the watch waits for
 
 
 NOT_STORED: Final = StoredSamples(
     columns=np.zeros(0, np.int64), times=np.zeros(0, np.int64), values=np.zeros((0, 0))
-)  # of a joint without that watch
+)  # for a joint without that watch
 
 
 class SampleFollowers:
@@ -46,20 +46,20 @@ class SampleFollowers:
         causes: CauseWatch | None,
         clearance: ClearancePipeline | None,
     ) -> None:
-        """channels: the columns of the samples; rate: Hz; unit: of the joint's torque or force."""
+        """channels: names of the columns of the samples; rate: Hz; unit: unit of the joint's torque or force."""
         self.use = JointUse(channels, unit)
-        self.channel_watch: ChannelWatch | None = None  # while somebody asks for the samples
-        self.diagnosed = False  # whether a diagnosis of causes is new
+        self.channel_watch: ChannelWatch | None = None  # only while somebody asks for the samples
+        self.diagnosed = False  # whether there is a new diagnosis of causes
         self._name, self._channels, self._rate = name, channels, rate
         self._causes, self._clearance = causes, clearance
         stored = NOT_STORED if causes is None else causes.former.state
         self.state = FollowersState(use=self.use.state, stored=stored)
 
     def absorb(self, ticks: Nanoseconds, samples: Floats, count: int, step: float, trusted: bool) -> int:
-        """Take samples that were just aligned; returns the time of the last one (ns), 0 where there is none.
+        """Take samples that were just aligned; returns the time of the last one (ns), or 0 if there is none.
 
-        ticks: ns, samples: (…, channels), of which the first `count` are meant; step: of the encoder, rad (m), 0 if not
-        known; trusted: the joint's estimate has been valid.
+        ticks: ns, samples: (…, channels), of which only the first `count` are used; step: step of the encoder, rad (m),
+        0 if unknown; trusted: whether the joint's estimate has been valid.
         """
         self.state.samples += count
         causes = self._causes if trusted else None
@@ -73,23 +73,23 @@ class SampleFollowers:
         return last
 
     def prepare(self, step: float, trusted: bool) -> bool:
-        """Let `follow_on` take samples, see `absorb`; returns whether anything has to be given all of them."""
+        """Prepare `follow_on` to take samples, see `absorb`; returns whether a follower in Python needs all samples."""
         causes, state = self._causes if trusted else None, self.state
         state.step, state.stores, state.chunk = step, causes is not None, 0 if causes is None else causes.former.chunk
         return self._has_extra or (causes is not None and causes.due)
 
     @property
     def samples(self) -> int:
-        """How many samples there were."""
+        """Number of samples so far."""
         return self.state.samples
 
     @property
     def _has_extra(self) -> bool:
-        """Whether anything follows the samples that most joints do not have."""
+        """Whether the joint has followers that most joints do not have."""
         return self._clearance is not None or self.channel_watch is not None
 
     def _absorb_extra(self, ticks: Nanoseconds, samples: Floats) -> None:
-        """Give samples to what most joints do not have."""
+        """Give samples to the followers that most joints do not have."""
         if self._clearance is not None:
             self._clearance.absorb(ticks, samples)
         if self.channel_watch is not None and len(ticks):
@@ -102,7 +102,7 @@ class SampleFollowers:
 
 
 def cause_watch_of(channels: tuple[str, ...], period: float, executor: Executor | None) -> CauseWatch | None:
-    """The watch of the signature of a joint whose position and torque are measured, else None.
+    """Return the watch of the signature of a joint if its position and torque are measured, else None.
 
     period: s between samples; executor: ranks the causes.
     """
@@ -123,7 +123,7 @@ def _hand_over(ticks: Nanoseconds, samples: Floats, step: float, stores: bool, s
 
 @inline
 def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersState) -> bool:
-    """Take the first samples, unless the watch of causes would have to look at them; returns whether they were."""
+    """Take the first samples and return True, unless the watch of causes has to process them in Python."""
     if state.stores and state.stored.count + count >= state.chunk:
         return False
     if count > 0:
@@ -136,7 +136,7 @@ def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersS
 def _follow_samples(
     ticks: Nanoseconds, samples: Floats, count: int, step: float, stores: bool, state: FollowersState
 ) -> int:
-    """Let all followers have the first samples; returns the time of the last one (ns), 0: there is none."""
+    """Give the first samples to all followers; returns the time of the last one (ns), or 0 if there is none."""
     if count == 0:
         return 0
     _hand_over(ticks[:count], samples[:count], step, stores, state)

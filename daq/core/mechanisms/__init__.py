@@ -1,1 +1,1 @@
-"""The pipeline of a mechanism with loops, and what it shares with that of a whole robot: several joints as one."""
+"""The pipeline of a mechanism with loops, and the code that it shares with the pipeline of a whole robot."""

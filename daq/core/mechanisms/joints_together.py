@@ -1,4 +1,4 @@
-"""Several joints as one: their samples on one clock, cut where it jumps, and events where joints give none.
+"""Combines the samples of several joints on one clock, cuts them where it jumps, and reports joints without samples.
 
 The pipelines of a whole robot and of a mechanism use it.
 """
@@ -15,9 +15,10 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
 from estimators.thresholds import GAP
 
-#: s, argued: Rows that are handed over together, at least.
+#: s, argued: Least duration of the rows that are passed on together.
 SETTLED: Final = 0.01
-#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than the low-passes need to restart.
+#: s, argued: Longest jump of the clock that is filled with missing rows: more than the low-pass filters need to
+#: restart.
 BREAK: Final = 0.1
 #: ns, argued: Time between two updates of a robot or a mechanism while one of its joints gives no rows.
 FAULTED_EVERY: Final = 500_000_000
@@ -43,34 +44,34 @@ def equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> S
 
 
 class JointsTogether:
-    """Collects the samples of several joints, as their own estimators get them, on one clock."""
+    """Collects on one clock the samples that the estimators of several joints get."""
 
     def __init__(self, names: Sequence[str], rates: Sequence[float], columns: Sequence[NDArray[np.int64]]) -> None:
-        """rates: Hz of each joint; columns: of each joint, which of its channels are taken, as many of every joint."""
+        """rates: Hz of each joint; columns: the channels that are used of each joint, equally many of all."""
         self.names = names
         self.period = 1.0 / rates[0]
-        self.last = 0  # ns, of the last row
+        self.last = 0  # ns, time of the last row
         self.faults: tuple[Reason, ...] = ()
         self._clock = CommonClock([1.0 / rate for rate in rates], len(columns[0]), which=columns)
-        self._handed = 0  # rows of the first joint that had come when rows were handed over
-        self._last_fault = 0  # monotonic ns of the last update that a fault alone has made
+        self._handed = 0  # rows of the first joint that had come when rows were last passed on
+        self._last_fault = 0  # monotonic ns of the last update that only a fault caused
 
     @property
     def dropped(self) -> int:
-        """Rows that were not complete."""
+        """Number of incomplete rows."""
         return self._clock.dropped
 
     def rows_of(self, joint: str) -> JointRows | None:
-        """Where the samples that one joint's own estimator gets are to be copied; None where it is not one of these."""
+        """Return the place to which the samples of a joint are copied; None if the joint is not one of these."""
         return self._clock.rows[self.names.index(joint)] if joint in self.names else None
 
     @property
     def settled(self) -> bool:
-        """Whether enough rows wait to be handed over."""
+        """Whether enough rows wait to be passed on."""
         return (self._clock.rows[0].came - self._handed) * self.period >= SETTLED
 
     def batches(self) -> Iterator[tuple[Nanoseconds, Floats]]:
-        """What is complete: ticks (rows,) ns, and rows (rows, joints, columns) without a jump of the clock."""
+        """Yield complete rows without a jump of the clock: ticks (rows,) ns, rows (rows, joints, columns)."""
         self._handed = self._clock.rows[0].came
         ticks, rows = self._clock.release()
         yield from equidistant(ticks, rows, self.last, self.period)
@@ -80,9 +81,9 @@ class JointsTogether:
     def fault_event(
         self, faults: Mapping[str, tuple[Reason, ...]], publication: Publication, all_well: str, timestamp: float
     ) -> list[Message]:
-        """The event where the first of these joints gives no rows, or all of them do again.
+        """Return the event that the first of these joints gives no rows, or that all of them give rows again.
 
-        faults: joint → why it gives none; all_well: the event's text in the second case; timestamp: Unix s.
+        faults: joint → reason why it gives no rows; all_well: text of the event in the second case; timestamp: Unix s.
         """
         reasons = tuple(
             Reason("joint_faulted", name, words={"cause": joined(faults[name])})
@@ -96,7 +97,7 @@ class JointsTogether:
         return [publication.event(kind, text, timestamp)]
 
     def _causes(self, faults: Mapping[str, tuple[Reason, ...]]) -> str:
-        """Why joints give no rows, in words; a cause that several have in common is written once."""
+        """Return the reasons why joints give no rows as text; a reason that several joints share is written once."""
         causes: dict[str, list[str]] = {}
         for name in self.names:
             if name in faults:
@@ -108,7 +109,7 @@ class JointsTogether:
         )
 
     def fault_due(self, now: int) -> bool:
-        """Whether an update about a fault is due, which without rows nothing else causes; now: monotonic ns."""
+        """Whether an update about a fault is due; without rows nothing else causes one. now: monotonic ns."""
         due = bool(self.faults) and now - self._last_fault >= FAULTED_EVERY
         if due:
             self._last_fault = now

@@ -20,17 +20,17 @@ from estimators.online.mechanism.estimate import MechanismEstimate
 from estimators.online.mechanism.estimator import MechanismEstimator
 from estimators.reasons import Reason
 
-# key of a joint's load in the message → its column
+# key of a joint's load in the message → column of the load
 CARRIED: Final = {"radial": RADIAL, "axial": AXIAL, "bending": BENDING, "friction": RUB}
 
 
 class MechanismPipeline:
-    """All drives of the mechanism together; the joints' own estimators run independently."""
+    """Processes all drives of the mechanism together; the joints' own estimators run independently."""
 
     def __init__(
         self, description: Description, joints: Mapping[str, JointSection], publication: Publication, interval: int
     ) -> None:
-        """joints: of the configuration, with all that drive the mechanism; interval: ns between two updates."""
+        """joints: joints of the configuration, including all drives of the mechanism; interval: ns between updates."""
         self.name = MECHANISM
         driving = driving_joints(description, joints)
         self._joints = [driving[link.name] for link in description.links if link.drive]  # in the order of the drives
@@ -48,7 +48,7 @@ class MechanismPipeline:
         self._publication, self._interval = publication, interval
 
     def messages_due(self, epoch: int) -> list[Message]:
-        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
+        """Return the messages that are due after the rows so far. epoch: ns to add to get Unix time."""
         if not self._together.settled:
             return []
         for tick, row in self._together.batches():
@@ -62,20 +62,20 @@ class MechanismPipeline:
         return messages
 
     def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
-        """The messages while a drive gives no rows: the mechanism is then faulted as well.
+        """Return the messages while a drive gives no rows; the mechanism is then faulted as well.
 
-        faults: joint → why it gives none; now: monotonic ns.
+        faults: joint → reason why it gives no rows; now: monotonic ns.
         """
         well = "every drive gives rows again"
         messages = self._together.fault_event(faults, self._publication, well, (now + epoch) / 1e9)
         return [*messages, self._update(epoch)] if self._together.fault_due(now) else messages
 
     def keep(self) -> Map | None:
-        """The state for a checkpoint, as plain data; None while there is none."""
+        """Return the state for a checkpoint as plain data; None while there is none."""
         return self.estimator.keep()
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from a stored state. Raises ValueError, and then starts anew."""
+        """Continue from a stored state. If that fails, starts anew and raises ValueError."""
         try:
             self.estimator.resume(state)
         except Exception:
@@ -94,7 +94,7 @@ class MechanismPipeline:
 
 
 def mechanism_body(found: MechanismEstimate, description: Description) -> Map:
-    """The content of `mechanism`."""
+    """Return the content of `mechanism`."""
     driven = [link for link in description.links if link.drive]
     joints = [(link.name, link.kind == "prismatic") for link in description.links]
     joints += [(cut.name, False) for cut in description.cuts]

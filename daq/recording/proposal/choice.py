@@ -1,4 +1,4 @@
-"""Chooses which family of columns is the position, the torque and the velocity of the joints."""
+"""Chooses the families of columns that are position, torque and velocity of the joints."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,19 +9,19 @@ import numpy as np
 from daq.recording.proposal.families import BARE, ColumnFamily, Key, Member, is_number
 from daq.recording.proposal.words import ROLES
 
-EFFORTS: Final = ("torque", "force", "input", "current", "load")  # the first of these that is there is proposed
+EFFORTS: Final = ("torque", "force", "input", "current", "load")  # the first of these that exists is proposed
 
 
 class Match(NamedTuple):
     """A family of columns other than the positions, joint by joint."""
 
     family: ColumnFamily
-    members: list[Member | None]  # in the order of the positions; None where a joint has none
-    by_order: bool  # whether the keys differ, and only the order says which is whose
+    members: list[Member | None]  # in the order of the positions; None if a joint has no such column
+    by_order: bool  # whether the keys differ, so that only the order relates columns to joints
 
 
 def measured(families: Sequence[ColumnFamily], roles: Sequence[str]) -> list[ColumnFamily]:
-    """Families of these quantities that are measurements of joints."""
+    """Return the families of these quantities that are measurements of joints."""
     return [
         one
         for one in families
@@ -30,13 +30,13 @@ def measured(families: Sequence[ColumnFamily], roles: Sequence[str]) -> list[Col
 
 
 def _estimated(families: Sequence[ColumnFamily], roles: Sequence[str]) -> list[ColumnFamily]:
-    """Families of these quantities that a drive or an observer computed."""
+    """Return the families of these quantities that a drive or an observer computed."""
     computed = [one for one in families if one.role in roles and one.said.estimated]
     return [one for one in computed if not one.said.reference and not one.said.cartesian]
 
 
 def positions(families: Sequence[ColumnFamily], count: int) -> list[ColumnFamily]:
-    """Candidates for the position, the best first; count: number of joints, or 0."""
+    """Return the candidates for the position, the best first; count: number of joints, or 0 if unknown."""
     efforts = [*measured(families, EFFORTS), *_estimated(families, EFFORTS)]
     found = measured(families, ("position",)) or _estimated(families, ("position",)) or measured(families, (BARE,))
 
@@ -56,7 +56,7 @@ def positions(families: Sequence[ColumnFamily], count: int) -> list[ColumnFamily
 
 
 def efforts(families: Sequence[ColumnFamily], position: ColumnFamily) -> list[Match]:
-    """Candidates for the torque of these positions, the best first; columns that never change come last."""
+    """Return the candidates for the torque of these positions, the best first; columns that never change come last."""
     candidates = [*measured(families, EFFORTS), *_estimated(families, EFFORTS)]
     found = [one for family in candidates if (one := match(position, family)) is not None]
 
@@ -86,13 +86,13 @@ def _rank(family: ColumnFamily) -> float:
 
 
 def match(position: ColumnFamily, other: ColumnFamily) -> Match | None:
-    """The columns of another family, joint by joint; None where they do not belong to these joints."""
+    """Assign the columns of another family to the joints; None if they do not belong to these joints."""
     by_key = {one.key: one for one in other.members}
     keys = position.keys
     if len(keys) == len(other.members) == 1:
         return Match(other, list(other.members), by_order=False)
     if position.matrix != other.matrix and len(keys) == len(by_key) and _numbers(keys) and _numbers(other.keys):
-        return Match(other, list(other.members), by_order=False)  # [0] and 1 are the first
+        return Match(other, list(other.members), by_order=False)  # [0] and 1 both name the first joint
     hits = sum(key in by_key for key in keys)
     if hits == len(keys) or (hits == len(by_key) and hits > 0):
         members = [by_key.get(key) for key in keys]
@@ -116,7 +116,7 @@ def _numbers(keys: Sequence[Key]) -> bool:
 
 
 def same_values(one: Match, other: Match) -> bool:
-    """Whether two candidates hold the same numbers."""
+    """Whether two candidates contain the same numbers."""
     return all(
         a is None or b is None or np.array_equal(a.values, b.values, equal_nan=True)
         for a, b in zip(one.members, other.members, strict=True)

@@ -1,4 +1,4 @@
-"""Finds the column of times of a recording, and its unit, with the reason."""
+"""Finds the column of times in a recording, its unit, and the reason for the unit."""
 
 import re
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ import numpy as np
 from daq.recording.proposal.column_name import read_name, words_of
 from estimators.quantities import Floats
 
-#: 1, argued: Share of rows at which times may go back: several runs in one file.
+#: 1, argued: Largest share of rows at which times go back, as with several runs in one file.
 BACKWARDS: Final = 0.02
-#: 1, argued: Share of rows at which times may repeat: a logger that is quicker than its source writes rows twice.
+#: 1, argued: Largest share of rows at which times repeat: a logger that is faster than its source writes rows twice.
 TWICE: Final = 0.5
-#: 1, argued: Median deviation of the steps of a clock from their median; a position that rises has no equal steps.
+#: 1, argued: Largest median deviation of a clock's steps from their median; a rising position has unequal steps.
 EVEN: Final = 0.2
-# median step from which times are not in seconds: joints are recorded at 5 Hz to 5 kHz
+# median step from which on times are not in seconds: joints are recorded at 5 Hz to 5 kHz
 STEPS: Final = ((1e5, "ns"), (100.0, "µs"), (0.2, "ms"))
 #: s, argued: Shortest step of times in s: joints are recorded at 20 kHz at most; steps in days are shorter.
 LEAST: Final = 5e-5
@@ -32,14 +32,14 @@ class Clock(NamedTuple):
     column: str
     values: Floats
     unit: str
-    reason: str  # for the unit, in words
-    doubtful: bool  # whether the unit is a guess by size alone
-    backwards: int  # rows at which it goes back
-    others: tuple[str, ...] = ()  # other columns that rise as times do
+    reason: str  # reason for the unit, in words
+    doubtful: bool  # whether the unit is only guessed from the size of the steps
+    backwards: int  # number of rows at which times go back
+    others: tuple[str, ...] = ()  # other columns that rise like times
 
 
 def find_clock(table: Mapping[str, Floats], rows: int, beside: str, units: Mapping[str, str]) -> Clock | None:
-    """The best column of times with this many rows; beside: the structure in which the positions are."""
+    """Return the best column of times with this number of rows; beside: the structure that contains the positions."""
     found = []
     for name, values in table.items():
         said = read_name(name)
@@ -66,7 +66,7 @@ def find_clock(table: Mapping[str, Floats], rows: int, beside: str, units: Mappi
 
 
 def rising_column(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]) -> Clock | None:
-    """The column that rises most evenly in every row, whatever it is called; a count of rows (steps of 1) is none."""
+    """Return the column that rises most evenly, whatever its name; a counter of rows (steps of 1) is excluded."""
     found = []
     for name, values in table.items():
         times = values.ravel().astype(float)
@@ -106,10 +106,10 @@ def _unit(name: str, times: Floats, declared: str) -> tuple[str, str, bool]:
 
 
 def by_velocity(clock: Clock, gain: float) -> tuple[str, bool]:
-    """The unit with which a velocity is the rate of its position, and whether one was found.
+    """Return the unit with which a velocity is the derivative of its position, and whether such a unit was found.
 
-    gain: Δq over ∫ v dt with the times taken for seconds, position and velocity in the same unit of angle, or one of
-    them in degrees and the other in rad.
+    gain: Δq over ∫ v dt if the times are assumed to be seconds, with position and velocity in the same unit of angle,
+    or one of them in degrees and the other in rad.
     """
     for unit in ("s", "ms", "us", "ns"):
         for factor in (1.0, 180.0 / np.pi, np.pi / 180.0):

@@ -1,4 +1,5 @@
-"""Reads the name of a column: its quantity, whether it was measured, its unit, and the rest, which names the joint."""
+"""Interprets the name of a column: quantity, whether it was measured, unit, and the remaining words, which name the
+joint."""
 
 import re
 import unicodedata
@@ -24,8 +25,8 @@ from drivers.units import parse
 
 _GREEK: Final = {"τ": " tau ", "θ": " theta ", "φ": " phi ", "ω": " omega ", "\u0307": " dot ", "\u0308": " ddot "}
 _BRACKET: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
-_RSI: Final = {"AIPos": "actual pos", "ASPos": "setpoint pos", "MACur": "motor current"}  # KUKA's words
-_NUMBERED: Final = re.compile(r"[A-Za-z]{1,5}\d+")  # (J1) and (A1) are joints, no joule and no ampere
+_RSI: Final = {"AIPos": "actual pos", "ASPos": "setpoint pos", "MACur": "motor current"}  # abbreviations of KUKA's RSI
+_NUMBERED: Final = re.compile(r"[A-Za-z]{1,5}\d+")  # (J1) and (A1) are joints, not joule and ampere
 _JOINED: Final = re.compile(
     r"(joint|motor|actual|measured|axis|link|target|desired|command|current|soll|ist|achs|gelenk)s?"
     r"(?=(?:pos|vel|tor|tau|ang|cur|acc|eff|spe|q\b|temp|mom|dreh|win|str|gesch|lage|wert))"
@@ -38,25 +39,26 @@ _UNITS: Final = {
     "ticks": "counts", "inc": "counts", "incr": "counts", "cnt": "counts", "increments": "counts", "nmm": "N·mm",
     "ncm": "N·cm", "kgcm": "kg·cm", "permille": "‰", "promille": "‰", "mdeg": "mdeg",
 } | _PER  # fmt: skip
-_OWN: Final = ("ticks", "inc", "incr", "cnt", "increments", "permille", "promille")  # words that parse reads otherwise
+# words to which `parse` gives another meaning
+_OWN: Final = ("ticks", "inc", "incr", "cnt", "increments", "permille", "promille")
 
 
 class ColumnName(NamedTuple):
-    """What a name says."""
+    """The meaning of a name."""
 
     role: str  # of ROLES, "time", or empty
-    rank: int  # of the word that says it; 0: the clearest
-    reference: bool  # a plan, a difference, a model's answer
-    estimated: bool  # computed by a drive or an observer, not measured
+    rank: int  # rank of the word for the quantity; 0: the clearest
+    reference: bool  # a plan, a difference, or an output of a model
+    estimated: bool  # computed by a drive or an observer instead of measured
     cartesian: bool
-    measured: bool  # it says that it was measured
+    measured: bool  # the name states that it was measured
     kinds: tuple[str, ...]  # "motor", "link", "filtered", …, "from current"
-    unit: str  # as units are written in tables; empty where the name has none
-    rest: tuple[str, ...]  # the words and numbers that remain
+    unit: str  # as written in tables; empty if the name has no unit
+    rest: tuple[str, ...]  # the remaining words and numbers
 
 
 def words_of(name: str) -> list[str]:
-    """The words and numbers of a name, in lower case."""
+    """Split a name into words and numbers, in lower case."""
     text = unicodedata.normalize("NFD", name)
     for sign, word in _GREEK.items():
         text = text.replace(sign, word)
@@ -72,7 +74,7 @@ def words_of(name: str) -> list[str]:
 
 
 def read_name(name: str) -> ColumnName:
-    """Read a name; a final [i] is the place in a matrix, or the number of a joint."""
+    """Interpret a name; a final [i] is an index in a matrix, or the number of a joint."""
     unit, text = _bracketed_unit(name)
     words = words_of(text)
     if not unit:
@@ -81,11 +83,11 @@ def read_name(name: str) -> ColumnName:
     role, rank, used = _role(words, len(tail))
     if len(words) == 2 and words[0] in TIME and role:  # t_q are the times of q
         role, rank, used = "time", TIME.index(words[0]), set(words)
-    if role == "time" and unit and not is_time_unit(unit):  # R_Hip_T_meas(Nm)
+    if role == "time" and unit and not is_time_unit(unit):  # as in R_Hip_T_meas(Nm)
         role, rank, used = _role([word for word in words if word not in TIME], len(tail))
     if "." in name and tail and set(tail) <= {*TIME, "s", *_UNITS}:
         role, rank, used = "time", min((TIME.index(one) for one in tail if one in TIME), default=0), set(words)
-    plain = set(words) - {"in"} if role == "time" else set(words)  # ZeitInSec is no input
+    plain = set(words) - {"in"} if role == "time" else set(words)  # "in" of ZeitInSec does not mean input
     if MEASURED & plain:
         plain -= {"control", "model"}  # axis0.motor.current_control.Iq_measured, /model/meas/jointPos
     reference = bool((REFERENCE | DERIVED | MODEL) & plain) or _desired(words, role)
@@ -107,19 +109,19 @@ def read_name(name: str) -> ColumnName:
 
 
 def _role(words: list[str], shown: int) -> tuple[str, int, set[str]]:
-    """The quantity, the rank of its word, and the words that say it. shown: words after the last dot of the name."""
+    """Return the quantity, the rank of its word, and the words for it. shown: words after the last dot of the name."""
     found = {role: [word for word in words if word in names] for role, names in ROLES.items()}
     dots = sum({"dot": 1, "ddot": 2, "d": 0}.get(word, 0) for word in words)
     if found["position"] and dots:
         role = "velocity" if dots == 1 else "acceleration"
         return role, 0, {*found["position"], "dot", "ddot"}
-    if found["temperature"] and words != ["temps"]:  # which alone is French, and means the time
+    if found["temperature"] and words != ["temps"]:  # "temps" alone is French for time
         return "temperature", 0, set(found["temperature"])
     if set(words) & set(TIME) and not any(found[role] for role in ("position", "velocity", "torque", "current")):
         return "time", min(TIME.index(word) for word in words if word in TIME), set(TIME)
     for role in ROLES:
         if role == "current" and found["position"] and not ("i" in words and found["position"] == ["q"]):
-            continue  # "current" as in: the present position
+            continue  # here "current" means present, as in the current position
         if found[role] and not (role in ("input", "load") and shown > 3):
             said = {*found[role], *(found["current"] if role in ("position", "velocity") else ())}
             if role == "current" and "i" in said:
@@ -129,7 +131,7 @@ def _role(words: list[str], shown: int) -> tuple[str, int, set[str]]:
 
 
 def _desired(words: list[str], role: str) -> bool:
-    """Whether a d stands after the quantity, as in q_d and tau_J_d, or a letter says which part of a torque it is."""
+    """Whether a d follows the quantity, as in q_d and tau_J_d, or a letter marks it as a part of a torque."""
     after = words[1:]
     if role in ("position", "velocity", "torque", "acceleration") and "d" in after:
         return True
@@ -137,7 +139,7 @@ def _desired(words: list[str], role: str) -> bool:
 
 
 def _bracketed_unit(name: str) -> tuple[str, str]:
-    """A unit in brackets, and the name without it; numbers in brackets stay."""
+    """Return a unit in brackets, and the name without it; numbers in brackets are kept in the name."""
     for match in _BRACKET.finditer(name):
         inside = usual_unit(match[1].strip())
         if (
@@ -150,7 +152,7 @@ def _bracketed_unit(name: str) -> tuple[str, str]:
 
 
 def _last_unit(words: list[str]) -> tuple[str, list[str]]:
-    """A unit at the end of a name, before or after a number: q_1_deg, q_deg_1, vel_deg_per_s."""
+    """Return a unit at the end of a name, before or after a number: q_1_deg, q_deg_1, vel_deg_per_s."""
     body = list(words)
     number = [body.pop()] if body and body[-1].isdigit() and len(body) > 2 else []
     for end in (["per", "s"], ["s"], ["per", "sec"]):
@@ -164,13 +166,13 @@ def _last_unit(words: list[str]) -> tuple[str, list[str]]:
 
 
 def usual_unit(text: str) -> str:
-    """A unit as tables of columns have it, where a file writes it in another way: Grad, inc, permille."""
+    """Convert a unit that a file writes in another way (Grad, inc, permille) to the form of tables of columns."""
     plain = text.strip().lower()
     return {"grad": "deg", "grad/s": "deg/s"}.get(plain) or (_UNITS[plain] if plain in _OWN else text)
 
 
 def is_time_unit(unit: str) -> bool:
-    """Whether a unit is one of time."""
+    """Whether this is a unit of time."""
     found = parse(unit)
     return found is not None and found.unit == "s"
 
@@ -182,19 +184,19 @@ def is_unit(text: str) -> bool:
 
 
 def is_bare(said: ColumnName) -> bool:
-    """Whether a name says that it is a joint's, and of which, but not what: joint_1, A1, AXIS_ACT_A1."""
+    """Whether a name gives a joint but no quantity: joint_1, A1, AXIS_ACT_A1."""
     return not said.role and any(one.isdigit() for one in said.rest) and all(
         one.isdigit() or one in SILENT for one in said.rest
     )  # fmt: skip
 
 
 def is_state(said: ColumnName) -> bool:
-    """Whether a matrix is called the state and nothing more, as observation.state: it may be the positions."""
+    """Whether a matrix is only called "state", as in observation.state: it may contain the positions."""
     known = not (said.reference or said.cartesian) and bool({"state", "states"} & set(said.rest))
     return known and all(one in SILENT for one in said.rest)
 
 
 def counts_rows(name: str) -> bool:
-    """Whether a name is that of a counter of rows."""
+    """Whether this is the name of a counter of rows."""
     words = words_of(name)
     return bool(words) and words[-1] in COUNTERS

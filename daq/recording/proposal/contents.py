@@ -1,4 +1,4 @@
-"""What a recording holds, for a proposal: its columns, families and clocks; what cannot be proposed is refused here."""
+"""The contents of a recording for a proposal: columns, families and clocks. Unsuitable recordings are refused here."""
 
 import re
 from collections import Counter
@@ -21,31 +21,31 @@ from estimators.numerics.tables.named_columns import UNNAMED, unnamed_texts
 from estimators.quantities import Floats
 
 ROLES: Final = ("position", "velocity", "torque", "force", "current")
-TOPICS: Final = 20  # of a bag that are listed
+TOPICS: Final = 20  # largest number of topics of a bag that are listed
 _FRAME: Final = re.compile(r"\(\d+\.\d+\)\s+\S+\s+[0-9A-Fa-f]+#")
 _JOINT_COLUMN: Final = ("joint", "jointname", "jointid", "axis", "name", "jointindex", "jointnumber")
 
 
 @dataclass(slots=True)
 class Contents:
-    """A recording as the proposal sees it."""
+    """The contents of a recording on which a proposal is based."""
 
     table: dict[str, Floats]
     families: list[ColumnFamily]
     units: dict[str, str]
     notes: list[str]
-    joint_names: dict[str, str] = field(default_factory=dict)  # key of a joint → its name in the file
-    clock: Clock | None = None  # of a table without names
+    joint_names: dict[str, str] = field(default_factory=dict)  # key of a joint → name of the joint in the file
+    clock: Clock | None = None  # clock of a table without names
     unnamed: bool = False
 
     def clock_of(self, family: ColumnFamily) -> Clock | None:
-        """The times of a family's columns."""
+        """Return the clock of a family's columns."""
         if self.unnamed:
             return self.clock
         return find_clock(self.table, len(family.members[0].values), family.container, self.units)
 
     def rising_clock(self, family: ColumnFamily) -> Clock | None:
-        """A column that rises as times do but is not named so, next to a family's; a person has to decide."""
+        """Return a column next to a family that rises like times but has another name; a person has to decide."""
         rest = {name: one for name, one in self.table.items() if one.ndim == 1 and not read_name(name).role}
         return None if self.unnamed else rising_column(rest, len(family.members[0].values), self.units)
 
@@ -82,7 +82,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
 
 
 def _refuse_frames(file: Path) -> None:
-    """Refuse contents without columns. Raises RecordingError."""
+    """Raise RecordingError for recordings that have no columns."""
     bag = file.suffix.lower() == SUFFIX or is_database(file)
     if bag and file.exists() and not is_bag(file):
         try:
@@ -110,7 +110,7 @@ def _frames(file: Path) -> bool:
 
 
 def _lengths(table: Mapping[str, Floats]) -> list[int]:
-    """Numbers of rows that columns with a quantity in their name have, the commonest first."""
+    """Return the numbers of rows of columns with a quantity in their name, the most frequent first."""
     count: Counter[int] = Counter()
     for name, one in table.items():
         if read_name(name).role in ROLES:
@@ -121,7 +121,7 @@ def _lengths(table: Mapping[str, Floats]) -> list[int]:
 
 
 def _without_clock(family: ColumnFamily, contents: Contents) -> ColumnFamily:
-    """A matrix whose first column is the time (a file for each quantity) gives that column away."""
+    """Separate the first column of a matrix if it is the time, as in a file for each quantity."""
     if not family.matrix or family.role not in ROLES or len(family.members) < 2:
         return family
     first = family.members[0]
@@ -134,7 +134,7 @@ def _without_clock(family: ColumnFamily, contents: Contents) -> ColumnFamily:
 
 
 def _names(texts: Mapping[str, str]) -> dict[str, str]:
-    """Names of joints by number, from columns field.name0, field.name1, … that hold the same text in every row."""
+    """Return names of joints by number, from columns field.name0, field.name1, … with the same text in every row."""
     found = {}
     for column, text in texts.items():
         words = words_of(column)
@@ -144,7 +144,7 @@ def _names(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _numbered_joints(table: Mapping[str, Floats]) -> str:
-    """A column that counts joints again and again, while every instant comes several times."""
+    """Return a column that counts the joints repeatedly, while every instant occurs several times."""
     for name, one in table.items():
         plain = "".join(word for word in words_of(name.rpartition(".")[2]))
         values = one.ravel()
@@ -154,7 +154,7 @@ def _numbered_joints(table: Mapping[str, Floats]) -> str:
 
 
 def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[ColumnFamily]:
-    """Positions, velocities and efforts of a bag, whose joints have names already."""
+    """Return positions, velocities and efforts of a bag, in which joints have names."""
     found = []
     for last in ("position", "velocity", "effort"):
         members = [
@@ -168,7 +168,7 @@ def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[ColumnFa
 
 
 def _guess(file: Path, contents: Contents, name: str, texts: Sequence[str]) -> None:
-    """A table without names; texts: what is in every row besides its numbers, as the joints' names.
+    """Interpret a table without names; texts: the texts in every row, such as names of joints.
 
     Raises RecordingError.
     """
@@ -180,6 +180,6 @@ def _guess(file: Path, contents: Contents, name: str, texts: Sequence[str]) -> N
         raise RecordingError(f"{file}: {'' if name == UNNAMED else name + ': '}{shape}: {found.lacking}")
     contents.clock, contents.families, contents.unnamed = found.clock, found.families, True
     joints = len(found.families[0].members)
-    if len(texts) >= joints:  # a frame's name may stand before them
+    if len(texts) >= joints:  # the name of a frame may come before them
         contents.joint_names = {str(i): one for i, one in enumerate(texts[-joints:])}
     contents.notes.append(found.form)

@@ -1,4 +1,4 @@
-"""Writes the proposed table of columns: a line for each channel with the reason for its unit, and questions."""
+"""Writes the proposed table of columns: a line for each channel with the reason for its unit, and open questions."""
 
 import re
 from collections.abc import Sequence
@@ -21,20 +21,21 @@ from daq.recording.proposal.words import SILENT
 from daq.recording.questions import ASK, open_questions
 from daq.state.toml_text import toml_text
 
-BY_HAND: Final = (  # what to do where names say too little
+BY_HAND: Final = (  # advice if the names are not sufficient
     'if it has them under other names, write a table by hand: a line time = "COLUMN", then [joints.NAME] with '
     'position = { column = "COLUMN", unit = "deg" } and torque = { column = "COLUMN" } (docs/files.md)'
 )
-LISTED: Final = 60  # columns that are not used, at most
-RATE: Final = 1000.0  # Hz, where the file states none
-LEFT_OUT: Final = "# without a torque, and left out: "  # and the columns of these positions
+LISTED: Final = 60  # largest number of unused columns that are listed
+RATE: Final = 1000.0  # Hz, if the file states no rate
+LEFT_OUT: Final = "# without a torque, and left out: "  # followed by the columns of these positions
 _BAD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def propose(file: Path, names: Sequence[str] = (), within: Sequence[str] = ()) -> str:
-    """Propose a table as TOML; names: of the robot's joints, or none; within: the files of a folder that are meant.
+    """Propose a table as TOML; names: names of the robot's joints, or none; within: the files of a folder that are
+    used.
 
-    Raises RecordingError with what is missing.
+    Raises RecordingError that states what is missing.
     """
     contents = read_contents(file, within)
     candidates = positions(contents.families, len(names))
@@ -50,18 +51,18 @@ def propose(file: Path, names: Sequence[str] = (), within: Sequence[str] = ()) -
 
 
 def questions_of(table: str) -> list[str]:
-    """The questions of a proposed table, in order."""
+    """Return the questions of a proposed table, in order."""
     return [question for _, question in open_questions(table)]
 
 
 def left_out_of(table: str) -> list[str]:
-    """The columns of positions that a proposed table leaves out, since they have no torque."""
+    """Return the columns of positions that a proposed table omits, since they have no torque."""
     lines = (line.removeprefix(LEFT_OUT) for line in table.splitlines() if line.startswith(LEFT_OUT))
     return [name for line in lines for name in line.split(", ")]
 
 
 def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> str:
-    """What a recording lacks, and what it has."""
+    """Return the message that states what a recording lacks and what it contains."""
     still = [one for one in efforts(contents.families, position) if not one.family.moving] if position else []
     if position is not None and still:
         names = ", ".join(one.family.names for one in still)
@@ -82,7 +83,7 @@ def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> s
 
 
 class _Document:
-    """One proposal in the making."""
+    """Builds one proposal."""
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class _Document:
         self._names = self._joint_names(names)
 
     def text(self) -> str:
-        """The whole table."""
+        """Return the whole table."""
         body = [*self._head(), *self._joints()]
         notes = [f"# The file: {'; '.join(self._contents.notes)}."] if self._contents.notes else []
         first = f"# Proposed from the header of {self._file.name}: check names, units, signs and gear ratios (scale)."
@@ -124,7 +125,7 @@ class _Document:
         return "\n".join([first, *notes, *questions, *body, *rest]) + "\n"
 
     def _find_velocity(self) -> tuple[Match | None, Rate]:
-        """The velocities that are the rate of the positions, and how."""
+        """Find the velocities that are the derivative of the positions, and the factor."""
         best: tuple[Match | None, Rate] = (None, NONE)
         for family in self._contents.families:
             if (
@@ -144,7 +145,7 @@ class _Document:
         return best
 
     def _joint_names(self, names: tuple[str, ...]) -> list[str]:
-        """The joints' names: those of the robot, those of the file, or numbers."""
+        """Return the names of the joints: from the robot, from the file, or numbers."""
         keys = self._position.keys
         own = self._names_in_file(keys)
         if not all(own):
@@ -162,13 +163,13 @@ class _Document:
         return list(names)
 
     def _names_in_file(self, keys: Sequence[Key]) -> list[str]:
-        """The names that the file gives by key, or in a list as long as there are joints; "" where it has none."""
+        """Return the names in the file by key, or in a list with one entry a joint; "" for a joint without a name."""
         known = self._contents.joint_names
         if all(is_number(key) for key in keys):
             if len(known) != len(keys):
-                return [""]  # of which joints, nothing tells
+                return [""]  # nothing shows to which joints they belong
             if keys[-1][0] not in known:
-                return list(known.values())  # 0, 1, … of the list, and 1, 2, … of the columns
+                return list(known.values())  # the list counts from 0, the columns from 1
         return [known.get(key[-1], "") if key else "" for key in keys]
 
     def _head(self) -> list[str]:
@@ -195,7 +196,7 @@ class _Document:
         return lines
 
     def _rate_line(self) -> str:
-        """The rate of a recording without times."""
+        """Return the line with the rate of a recording without times."""
         if self._velocity is not None and self._rate.gain > 0:
             in_degrees = self._position_guess().unit == "deg"
             guess = self._velocity.family.said.unit or ("deg/s" if in_degrees else "rad/s")
@@ -210,13 +211,13 @@ class _Document:
         return f"rate = {RATE}  # {ASK}the file has no times: say its rate in Hz"
 
     def _gain(self) -> float:
-        """Δq over ∫ v dt with times in s; NaN without times or velocities."""
+        """Return Δq over ∫ v dt with times in s; NaN without times or velocities."""
         if self._clock is None or self._velocity is None:
             return float("nan")
         return self._rate.gain / FACTORS[self._clock.unit]
 
     def _odd_rate(self) -> bool:
-        """Whether positions and velocities fit by shape, but by no factor that units have."""
+        """Whether positions and velocities agree in shape, but not by the factor of any units."""
         gain = abs(self._gain())
         written = "" if self._velocity is None else self._declared(self._velocity.family.members[0])
         if written and velocity_unit(written, self._gain(), self._position_guess().unit) is not None:
@@ -227,7 +228,7 @@ class _Document:
         return position_unit(self._position, self._declared(self._position.members[0]), self._gain())
 
     def _own_guess(self, family: ColumnFamily, member: Member, guess: Guess) -> Guess:
-        """The guess for one column: that of its family, unless the file gives it a unit of its own."""
+        """Return the guess for one column: the guess for its family, unless the file gives the column its own unit."""
         declared = self._declared(member)
         if declared == self._declared(family.members[0]):
             return guess
@@ -237,7 +238,7 @@ class _Document:
         return position_unit(alone, declared, float("nan"))
 
     def _effort_of(self, place: int) -> tuple[ColumnFamily, Member] | None:
-        """The torque of a joint; the force of one that has no torque, where other joints have one."""
+        """Return the torque of a joint, or the force of a joint without a torque if other joints have torques."""
         for one in (self._effort, *(other for other in self._found if other.family.role == "force")):
             member = one.members[place]
             if member is not None:
@@ -274,7 +275,7 @@ class _Document:
         return lines
 
     def _ask(self) -> None:
-        """Ask every doubt about what was chosen."""
+        """Add a question for every doubt about the choice."""
         length = is_length(self._declared(self._position.members[0]))
         self._questions += of_effort(self._effort, self._position, self._others, self._contents.unnamed, length)
         if self._velocity is not None and self._clock is not None and self._odd_rate():
@@ -285,11 +286,11 @@ class _Document:
         self._questions += of_position(self._position)
 
     def _declared(self, member: Member) -> str:
-        """The unit that the file gives to a column, in a row of units or in its name."""
+        """Return the unit that the file gives to a column, in a row of units or in its name."""
         return self._contents.units.get(member.column, "") or read_name(member.column).unit
 
     def _line(self, role: str, member: Member, guess: Guess, clock: Clock | None) -> str:
-        """One channel; a line that cannot be used before a question is answered is commented out."""
+        """Return the line of one channel; a line that needs an answer before it can be used is commented out."""
         self._used.add(member.column)
         entry: dict[str, Any] = {"column": member.column} | ({"unit": guess.unit} if guess.unit else {})
         if role == "current" and guess.usable:
@@ -312,7 +313,7 @@ class _Document:
 
 
 def _named(key: Key, keys: Sequence[Key]) -> str:
-    """A name for the joint of a key."""
+    """Return a name for the joint with this key."""
     if not key:
         return "joint1"
     if all(is_number(one) for one in keys):
@@ -321,11 +322,11 @@ def _named(key: Key, keys: Sequence[Key]) -> str:
 
 
 def _common(position: ColumnFamily, effort: ColumnFamily) -> str:
-    """The name that the two columns of a file's only joint share, without their quantities: "elbow"; or nothing."""
+    """Return the name that both columns of a single joint share, without their quantities ("elbow"), or nothing."""
     both = [word for word in position.said.rest if word in effort.said.rest and word not in SILENT]
     return "_".join(dict.fromkeys(both))
 
 
 def _in_comment(name: str) -> str:
-    """A name of a column on one line."""
+    """Return the name of a column as one line."""
     return " ".join(name.split())

@@ -1,4 +1,4 @@
-"""Questions about positions and torques that a proposal has chosen: what their names and numbers leave open."""
+"""Questions about the chosen positions and torques that their names and numbers do not answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,10 +9,10 @@ from daq.recording.proposal.families import BARE, ColumnFamily
 def of_effort(
     effort: Match, position: ColumnFamily, others: Sequence[Match], unnamed: bool, length: bool
 ) -> Iterator[str]:
-    """Doubts about the torque.
+    """Return the questions about the torque.
 
-    others: what could be taken as well; unnamed: the columns have no names; length: the file says that the position is
-    one.
+    others: other candidates for the torque; unnamed: whether the columns have no names; length: whether the file states
+    that the position is a length.
     """
     family = effort.family
     if unnamed:
@@ -56,7 +56,7 @@ def of_effort(
 
 
 def of_position(position: ColumnFamily) -> Iterator[str]:
-    """Doubts about the positions."""
+    """Return the questions about the positions."""
     if position.role == BARE:
         yield f"{position.names} are called after joints, and nothing else: are they positions?"
     odd = [key for key in position.keys if len(key) == 1 and len(key[0]) == 1 and not key[0].isdigit()]

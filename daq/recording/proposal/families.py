@@ -1,4 +1,4 @@
-"""Groups columns into families: one quantity of every joint, with a key that tells the joints apart."""
+"""Groups columns into families: one quantity of every joint, with a key that identifies the joint."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,21 +12,21 @@ from daq.recording.proposal.words import SILENT
 from drivers.units import parse
 from estimators.quantities import Floats
 
-#: 1, argued: Spread of the norm of four numbers from one within which they are a quaternion; joints have no such norm.
+#: 1, argued: Largest deviation from one of the norm of a quaternion's four numbers; joint angles have no such norm.
 UNIT_NORM: Final = 1e-3
 
-BARE: Final = "bare"  # the role of columns that are called after a joint, and nothing else
+BARE: Final = "bare"  # role of columns whose name is only that of a joint
 _BY_UNIT: Final = {"rad": "position", "rad/s": "velocity", "N·m": "torque", "A": "current"}
 _SLIDES: Final = {"m": "position", "N": "force"}
 
-Key = tuple[str, ...]  # what tells a joint from the others: a number, or words
+Key = tuple[str, ...]  # identifies a joint: a number, or words
 
 
 class Member(NamedTuple):
     """One column of a family."""
 
     key: Key
-    column: str  # as tables of columns name it
+    column: str  # name of the column in tables of columns
     values: Floats
 
 
@@ -35,9 +35,9 @@ class ColumnFamily:
     """One quantity, joint by joint."""
 
     role: str
-    said: ColumnName  # of its first column
+    said: ColumnName  # meaning of the name of its first column
     members: list[Member]
-    container: str = ""  # what stands before the last dot, slash or the matrix
+    container: str = ""  # the part before the last dot or slash, or the name of the matrix
     matrix: bool = False
 
     @property
@@ -47,7 +47,7 @@ class ColumnFamily:
 
     @property
     def names(self) -> str:
-        """The family's columns in words."""
+        """The names of the family's columns as text."""
         first, last = self.members[0].column, self.members[-1].column
         return first if len(self.members) == 1 else f"{first} … {last}"
 
@@ -58,16 +58,16 @@ class ColumnFamily:
 
     @property
     def moving(self) -> int:
-        """How many of its columns are not constant."""
+        """Number of its columns that are not constant."""
         return sum(
             len(known := one.values[np.isfinite(one.values)]) > 1 and bool(np.ptp(known) > 0) for one in self.members
         )
 
 
 def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]) -> list[ColumnFamily]:
-    """Every family of columns and every matrix, whatever its quantity; scalars and other lengths are left out.
+    """Return all families of columns and all matrices of any quantity, without scalars and columns of other lengths.
 
-    units: column → unit, from a row of units: it tells the quantity of columns that are called after a joint alone.
+    units: column → unit, from a row of units, which shows the quantity of columns that are only named after a joint.
     """
     found: list[ColumnFamily] = []
     loose: dict[tuple[object, ...], list[tuple[str, ColumnName, Floats]]] = {}
@@ -96,7 +96,7 @@ def _si(unit: str) -> str:
 
 
 def _shape(name: str) -> str:
-    """Nothing; columns of one quantity are distinguished by their keys. A place in a matrix keeps its matrix."""
+    """Return the name of the matrix of a column, or nothing; keys distinguish columns of one quantity."""
     match = re.fullmatch(r"(.*)\[\d+\]", name)
     return match[1] if match and "joint" not in match[1].lower() else ""
 
@@ -104,7 +104,7 @@ def _shape(name: str) -> str:
 def _mixed(
     groups: Mapping[tuple[object, ...], list[tuple[str, ColumnName, Floats]]],
 ) -> Iterable[list[tuple[str, ColumnName, Floats]]]:
-    """The groups; those in which two columns would be the same joint are split by what else their names say."""
+    """Split the groups in which two columns would belong to the same joint, by the other parts of their names."""
     for members in groups.values():
         keys = _keys([one[1].rest for one in members])
         if len(set(keys)) == len(keys):
@@ -126,16 +126,16 @@ def _family(members: list[tuple[str, ColumnName, Floats]]) -> ColumnFamily:
 
 
 def _keys(rests: list[tuple[str, ...]]) -> list[Key]:
-    """The words that differ: without those that all have, and, where numbers differ, the numbers alone."""
+    """Return the words that differ between the columns, or only the numbers if the numbers differ."""
     telling = [tuple(word for word in rest if word not in SILENT) for rest in rests]
     if len(rests) > 1 and len({len(one) for one in telling}) == 1:
         differs = [len(set(place)) > 1 for place in zip(*telling, strict=True)]
         keys = [tuple(word for word, one in zip(rest, differs, strict=True) if one) for rest in telling]
-        once = [tuple(dict.fromkeys(key)) for key in keys]  # J1_State/J1_Position says it twice
+        once = [tuple(dict.fromkeys(key)) for key in keys]  # J1_State/J1_Position names the joint twice
         return once if len(set(once)) == len(keys) else keys
     shared = set(telling[0]).intersection(*telling) if len(rests) > 1 else set()
     keys = [tuple(word for word in rest if word not in shared) for rest in telling]
-    if len(set(keys)) < len(keys):  # a number that all have is also the number of one joint
+    if len(set(keys)) < len(keys):  # a number in all names is also the number of one joint
         keys = telling
     if len(rests) == 1:
         numbers = tuple(word for word in telling[0] if word.isdigit())
@@ -154,7 +154,7 @@ def _container(name: str) -> str:
 
 
 def _quaternion(family: ColumnFamily) -> bool:
-    """Whether four columns are an orientation: their norm is one in every row."""
+    """Whether four columns are an orientation, whose norm is one in every row."""
     if len(family.members) != 4:
         return False
     norm = np.sqrt(sum(one.values**2 for one in family.members))

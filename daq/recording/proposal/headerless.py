@@ -1,7 +1,8 @@
-"""Finds positions, velocities and torques in a table without names, by which column is the rate of which.
+"""Finds positions, velocities and torques in a table without names by testing which column is a derivative of which.
 
-It is believed in one case only: the columns are k quantities of n joints, one after the other or joint by joint,
-exactly one quantity is the position and one its rate (and, with four, one the rate of that), and one quantity remains.
+The result is accepted only if the columns are k quantities of n joints, ordered by quantity or by joint, exactly one
+quantity is the position, one is its derivative (with four quantities one more is the second derivative), and one
+quantity remains.
 """
 
 from itertools import permutations
@@ -15,22 +16,22 @@ from daq.recording.proposal.derivative import FOLLOWS, together
 from daq.recording.proposal.families import ColumnFamily, Member
 from estimators.quantities import Floats
 
-ROWS: Final = 4000  # that are compared
+ROWS: Final = 4000  # largest number of compared rows
 
 
 class Guessed(NamedTuple):
-    """What a table without names holds."""
+    """The interpretation of a table without names."""
 
     clock: Clock | None
     families: list[ColumnFamily]  # position, velocity, torque
     form: str  # in words
-    lacking: str = ""  # why nothing can be proposed
+    lacking: str = ""  # reason why nothing can be proposed
 
 
 def guess(matrix: Floats, name: str, beside: Clock | None = None, texts: int = 0) -> Guessed:
-    """Look at a table (rows, columns).
+    """Interpret a table (rows, columns).
 
-    beside: the times that stand outside of it; texts: how many texts each row has.
+    beside: times outside of the table; texts: number of texts in each row.
     """
     clock, rest = (beside, list(range(matrix.shape[1]))) if beside is not None else _clock(matrix, name)
     time = None if clock is None else clock.values[:ROWS]
@@ -75,7 +76,7 @@ def guess(matrix: Floats, name: str, beside: Clock | None = None, texts: int = 0
 
 
 def _joint_states(matrix: Floats, name: str, rest: list[int], time: Floats | None) -> list[ColumnFamily]:
-    """The quantities of joint states in their order, where the second is the rate of the first; else nothing."""
+    """Return the quantities of joint states in order if the second is the derivative of the first, else nothing."""
     joints = len(rest) // 3
     parts = [[(i, matrix[:, i]) for i in rest[k * joints : (k + 1) * joints]] for k in range(3)]
     q, v = ([values[:ROWS] for _, values in part] for part in parts[:2])
@@ -85,7 +86,7 @@ def _joint_states(matrix: Floats, name: str, rest: list[int], time: Floats | Non
 
 
 def _clock(matrix: Floats, name: str) -> tuple[Clock | None, list[int]]:
-    """The first column, where it rises evenly, or the second after a counter of rows; and the places of all others."""
+    """Return the first column if it rises evenly, or the second after a counter of rows; and all other indices."""
     places = list(range(matrix.shape[1]))
     at = 0
     if is_counter(matrix[:, 0]) and matrix.shape[1] > 1 and is_clock(matrix[:, 1].astype(float)):

@@ -1,4 +1,5 @@
-"""A table of columns to fill in, of a recording whose names do not say what is what: its columns, times, a joint."""
+"""Makes a table to fill in for a recording whose names do not identify the quantities: its columns, times, one
+joint."""
 
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from daq.recording.questions import ASK
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 
-LISTED: Final = 60  # columns, at most
+LISTED: Final = 60  # largest number of columns
 JOINT: Final = (
     f"# [joints.joint1]  # {ASK}a table like this one for each joint, under a name of yours; remove the # in front",
     '# position = { column = "COLUMN", unit = "rad" }  # or "deg", "rev", "m", …',
@@ -20,7 +21,7 @@ JOINT: Final = (
 
 
 class UnnamedQuantitiesError(RecordingError):
-    """The names of a recording do not say which column is what; why, and a table to fill in."""
+    """The names of a recording do not identify the quantities; it contains the reason and a table to fill in."""
 
     def __init__(self, why: str, by_hand: str, template: str) -> None:
         super().__init__(f"{why}; {by_hand}")
@@ -28,7 +29,7 @@ class UnnamedQuantitiesError(RecordingError):
 
 
 def template(file: Path, contents: Contents) -> str:
-    """A table with what can be said: every column with its range, and the column that rises as times do."""
+    """Return a table with all that is known: every column with its range, and the column that rises like times."""
     rows = max(max(one.shape) for one in contents.table.values())
     width = min(40, max(map(len, contents.table)))
     lines = [f"# The columns of {file.name}, {rows} rows. The table is used once what is marked ASK is answered."]

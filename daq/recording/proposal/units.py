@@ -1,4 +1,4 @@
-"""Guesses the unit of a family of columns from names and sizes, and says why."""
+"""Guesses the unit of a family of columns from names and sizes, and states the reason."""
 
 import re
 from typing import Final, NamedTuple
@@ -10,41 +10,41 @@ from daq.recording.proposal.families import ColumnFamily
 from drivers.units import QuantitySettings, parse
 from estimators.quantities import Floats
 
-#: rad, argued: Largest |position| above which it is none in rad: two turns, which a joint with a range of travel lacks.
+#: rad, argued: A larger |position| is not in rad: two turns, more than the range of a joint with limits.
 DEGREES: Final = 13.0
-#: rad, argued: Largest |position| above which rad are not certain: one turn, and what encoders pass beyond it.
+#: rad, argued: For a larger |position| the unit rad is uncertain: one turn, and what encoders read beyond it.
 ONE_TURN: Final = 6.6
-#: deg, argued: Largest |position| above which degrees are not certain either: two turns.
+#: deg, argued: For a larger |position| degrees are uncertain, too: two turns.
 COUNTS: Final = 720.0
-#: rad, argued: What joints of Universal Robots cannot exceed, with two turns either way.
+#: rad, argued: Joints of Universal Robots cannot exceed it: two turns either way.
 TURNS: Final = 13.0
-#: N·m, argued: Torques above it are asked about, since the largest joints of industrial arms have some thousands.
+#: N·m, argued: Larger torques lead to a question, since the largest joints of industrial arms have some thousands.
 LARGE: Final = 2000.0
-#: N·m, argued: Torques above it are taken for mN·m: no joint of an arm has so many N·m.
+#: N·m, argued: Larger torques are assumed to be in mN·m: no joint of an arm has so many N·m.
 MILLI: Final = 20_000.0
-#: A, argued: Currents above it are taken for mA.
+#: A, argued: Larger currents are assumed to be in mA.
 MILLIAMPERE: Final = 100.0
 
 
-DEGREE: Final = QuantitySettings(unit="deg").conversion("").factor  # rad, however a file writes it, as °
-#: rev, argued: Largest |position| up to which it may be in turns: an encoder of one turn ends there.
+DEGREE: Final = QuantitySettings(unit="deg").conversion("").factor  # rad
+#: rev, argued: Up to this |position| the unit may be turns: a single-turn encoder ends there.
 TURN: Final = 1.0
-SYMBOLS: Final = frozenset(  # words of names with which people mean rad: those of textbooks, and of joint states
+SYMBOLS: Final = frozenset(  # symbols of textbooks and joint states, whose unit is rad
     ("joint", "joints", "jnt", "q", "qs", "qpos", "jpos", "theta", "th", "phi", "dof")
 )
 
 
 class Guess(NamedTuple):
-    """A unit for a table of columns; empty: SI as it is."""
+    """A unit for a table of columns; empty: the values are in SI."""
 
     unit: str
     reason: str = ""
     question: str = ""
-    usable: bool = True  # a line with it can be used before the question is answered
+    usable: bool = True  # whether a line with it can be used before the question is answered
 
 
 def position_unit(family: ColumnFamily, declared: str, gain: float) -> Guess:
-    """The unit of positions; gain: Δq over ∫ v dt of a velocity in rad/s (NaN where there is none)."""
+    """Guess the unit of positions; gain: Δq over ∫ v dt of a velocity in rad/s (NaN without a velocity)."""
     named = declared or family.said.unit
     if named:
         return _doubted(_named(named, ("rad", "m")), family)
@@ -72,13 +72,13 @@ def position_unit(family: ColumnFamily, declared: str, gain: float) -> Guess:
 
 
 def is_length(unit: str) -> bool:
-    """Whether a unit, as a file writes it, is one of lengths."""
+    """Whether a unit, as written in a file, is a unit of length."""
     found = parse(unit)
     return found is not None and found.unit == "m"
 
 
 def _doubted(guess: Guess, family: ColumnFamily) -> Guess:
-    """A unit that the file has, as a question where joints do not reach as far."""
+    """Return the unit of the file, with a question if the values exceed the range of joints."""
     if guess.question or guess.unit or guess.reason.startswith("m,") or family.largest <= DEGREES:
         return guess
     if "motor" in family.said.kinds:
@@ -89,7 +89,7 @@ def _doubted(guess: Guess, family: ColumnFamily) -> Guess:
 
 
 def encoder_period(values: Floats, unit: str) -> float:
-    """rad after which these positions start again, (rows,) in this unit; 0 where they do not."""
+    """Return the angle (rad) after which these positions, (rows,) in this unit, wrap around; 0 if they do not."""
     turn = {"deg": 360.0, "": 2.0 * np.pi, "rev": 1.0}.get(unit, 0.0)
     known = values[np.isfinite(values)]
     steps = np.abs(np.diff(known))
@@ -99,7 +99,7 @@ def encoder_period(values: Floats, unit: str) -> float:
 
 
 def effort_unit(family: ColumnFamily, declared: str) -> Guess:
-    """The unit of torques, forces or currents."""
+    """Guess the unit of torques, forces or currents."""
     named = declared or family.said.unit
     role = family.role
     if named in ("%", "‰"):
@@ -123,12 +123,12 @@ def effort_unit(family: ColumnFamily, declared: str) -> Guess:
 
 
 def velocity_unit(written: str, gain: float, position: str) -> Guess | None:
-    """The unit with which a velocity is the rate of its position; None where neither rad/s nor deg/s is.
+    """Return the unit with which a velocity is the derivative of its position; None if neither rad/s nor deg/s is.
 
     written: its unit in the file, "" for none; gain: Δq over ∫ v dt with q as in the file; position: unit of q in the
     file, "deg" or another.
     """
-    in_rad = gain * (np.pi / 180.0 if position == "deg" else 1.0)  # rad by what the velocity is
+    in_rad = gain * (np.pi / 180.0 if position == "deg" else 1.0)  # Δq in rad
     if written:
         guess = _named(written, ("rad/s", "m/s"))
         factor = QuantitySettings(unit=guess.unit or None).conversion("").factor if guess.usable else 1.0

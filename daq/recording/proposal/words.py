@@ -1,8 +1,8 @@
-"""The words in names of columns: the quantities that they mean, and those that exclude a measurement of a joint."""
+"""The words in names of columns: words for quantities, and words that exclude a measurement of a joint."""
 
 from typing import Final
 
-# role → words, the clearest first
+# role → words for it, the clearest first
 ROLES: Final[dict[str, tuple[str, ...]]] = {
     "acceleration": ("acceleration", "accelerations", "accel", "acc", "ddq", "qdd", "qddot", "qacc", "ddtheta", "qpp",
                      "ddpos"),
@@ -17,10 +17,10 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "q", "qs", "theta", "ang", "th",
                  "phi", "encoder", "enc", "winkel", "drehwinkel", "lage", "posizione", "posicion", "angolo", "angulo"),
     "load": ("load", "loads"),
-    "input": ("u",),  # what a toolbox of identification calls the torque
+    "input": ("u",),  # name of the torque in toolboxes for identification
     "temperature": ("temp", "temps", "temperature", "temperatures", "voltage", "voltages", "volts", "pwm", "winding"),
 }  # fmt: skip
-# words of Chinese names, the longer ones first
+# words in Chinese names, the longer ones first
 CHINESE: Final = {
     "角加速度": "acceleration", "加速度": "acceleration", "角速度": "velocity", "速度": "velocity", "关节": "joint",
     "位置": "position", "角度": "angle", "力矩": "torque", "扭矩": "torque", "转矩": "torque", "电流": "current",
@@ -76,7 +76,7 @@ DERIVED: Final = frozenset(
      "min", "lower", "upper", "std", "var", "mean", "init", "initial", "offset", "final", "status", "mode", "enable",
      "control", "deflection", "ratio", "norm")
 )  # fmt: skip
-# a name with one of these is what a model says, or acts from outside
+# a name with one of these is an output of a model, or an external force
 MODEL: Final = frozenset(
     ("model", "pred", "predicted", "prediction", "bias", "passive", "sim", "simulated", "ff",
      "feedforward", "gravity", "grav", "coriolis", "nle", "rnea", "external", "ext", "contact", "disturbance", "dist",
@@ -84,7 +84,7 @@ MODEL: Final = frozenset(
 )  # fmt: skip
 # a name with one of these is what a drive or an observer computed: offered where nothing is measured
 ESTIMATED: Final = frozenset(("est", "estimate", "estimated", "estimates", "hat"))
-# a name with one of these is no joint's
+# a name with one of these does not belong to a joint
 CARTESIAN: Final = frozenset(
     ("tcp", "cart", "cartesian", "ee", "eef", "effector", "endeffector", "tool", "flange", "pose", "poses", "wrench",
      "ft", "fts", "quat", "quaternion", "orientation", "orient", "xyz", "rpy", "euler", "twist", "odom", "imu", "com",
@@ -95,14 +95,14 @@ AXES: Final = frozenset(
      "fz", "tx", "ty", "tz", "mx", "my", "mz", "vx", "vy", "vz")
 )  # fmt: skip
 
-# a name that begins with one of these and ends with x, y or z is a place or a speed in space: base_pos_x
+# a name that begins with one of these and ends with x, y or z is a Cartesian position or speed: base_pos_x
 PLACES: Final = frozenset(("base", "root", "body", "world", "trunk", "pelvis", "torso", "object", "camera", "target"))
 
 MEASURED: Final = frozenset(
     ("actual", "act", "measured", "meas", "msr", "msrd", "ist", "istwert", "real", "feedback", "fb", "fbk", "observed",
      "present", "ac", "absolute", "abs")
 )  # fmt: skip
-# which of several measurements of one quantity: each is a group of its own, the one without any is preferred
+# variants of a measured quantity: each forms its own group, and the group without any of these words is preferred
 KINDS: Final[dict[str, str]] = (
     dict.fromkeys(("motor", "mot", "motors", "rotor", "actuator", "drive"), "motor")
     | dict.fromkeys(("link", "links", "se", "secondary", "output", "outer"), "link")
@@ -110,7 +110,7 @@ KINDS: Final[dict[str, str]] = (
     | dict.fromkeys(("raw", "unfiltered"), "raw")
     | dict.fromkeys(("sensor", "sm", "ati", "loadcell"), "sensor")
 )
-# words that say nothing of which joint it is
+# words that do not identify a joint
 SILENT: Final = frozenset(
     ("joint", "joints", "jnt", "jnts", "j", "axis", "axes", "achse", "achsen", "a", "motor", "of", "the", "states",
      "state", "jointstate", "jointstates", "field", "data", "values", "value", "robot", "arm", "rec", "all",

@@ -1,7 +1,7 @@
-"""JSON Schema of every public topic: fields.py has the types, the other files the fields of each family of topics.
+"""JSON Schema of every public topic: fields.py defines the types, the other files the fields of each family of topics.
 
-A number that is not known yet is NaN in the stream (msgpack) and left out of the recording (JSON has no NaN); only what
-is always known is required.
+An unknown number is NaN in the stream (msgpack) and omitted in a recording (JSON has no NaN), so only fields that are
+always known are required.
 """
 
 from collections.abc import Callable, Iterable
@@ -46,7 +46,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
 
 
 def schema(family: str, parameters: Iterable[str] = ()) -> Schema:
-    """The schema of one family of topics; parameters: names of one joint's, where they are known."""
+    """Return the schema of one family of topics; parameters: names of the joint's parameters, if known."""
     title, fields, optional = TOPICS[family]
     properties = HEAD | fields(list(parameters))
     body = table(title, properties, (name for name in properties if name not in optional))

@@ -1,4 +1,4 @@
-"""What a schema is made of: one plain type a field, no references, no unions, so that simple readers can use it."""
+"""The elements of a schema: one plain type for each field, without references or unions, for simple readers."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -34,7 +34,7 @@ def number_list(meaning: str) -> Schema:
 
 
 def numbers_by_name(meaning: str, names: Iterable[str]) -> Schema:
-    """Numbers by parameter name; the names are listed where they are known."""
+    """Return the schema of numbers by parameter name; the names are listed if they are known."""
     properties = {name: {"type": "number"} for name in names}
     return {
         "type": "object",
@@ -49,10 +49,18 @@ def reason_list(meaning: str) -> Schema:
     reason = table(
         "one reason",
         {
-            "code": text("what is so, see docs/troubleshooting.md", CATALOGUE),
-            "parameter": text("what it is about: a parameter, channel, joint or known constant"),
-            "numbers": {"type": "object", "description": "by short names, SI or %", "additionalProperties": numbers},
-            "words": {"type": "object", "description": "the same of words", "additionalProperties": words},
+            "code": text("code of the reason, see docs/troubleshooting.md", CATALOGUE),
+            "parameter": text("its subject: a parameter, channel, joint or known constant"),
+            "numbers": {
+                "type": "object",
+                "description": "numbers in the sentence by short names, SI or %",
+                "additionalProperties": numbers,
+            },
+            "words": {
+                "type": "object",
+                "description": "words in the sentence by short names",
+                "additionalProperties": words,
+            },
             "text": text("the sentence, with its numbers"),
         },
         ("code", "text"),
@@ -61,10 +69,14 @@ def reason_list(meaning: str) -> Schema:
 
 
 HEAD: Final[Schema] = {
-    "timestamp": number("Unix s of the instant that the message speaks of"),
+    "timestamp": number("Unix s of the instant that the message describes"),
     "v": {"type": "integer", "const": VERSION, "description": CHANGES},
     "robot": text("[robot] name"),
-    "seq": {"type": "integer", "minimum": 0, "description": "counts up by one per topic; seen before: nothing new"},
-    "boot": {"type": "integer", "minimum": 0, "description": "another one: the core started anew, and seq with it"},
+    "seq": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "counts up by one per topic; a repeated number is a message that was received before",
+    },
+    "boot": {"type": "integer", "minimum": 0, "description": "changes when the core restarts; seq then begins again"},
 }
 JOINT: Final[Schema] = {"joint": text("[joints.NAME]")}

@@ -11,7 +11,7 @@ def _robot_joint() -> Schema:
         "one joint",
         {
             "measured": number("torque (force), low-passed"),
-            "predicted": number("the same from the whole robot's model, the payload included"),
+            "predicted": number("torque (force) by the whole robot's model, including the payload"),
             "residual": number("measured - predicted"),
             "deviation": number("of the residual where nothing was wrong"),
             "threshold": number("of its magnitude, beyond which it is a contact or a change"),
@@ -25,9 +25,9 @@ def _robot_joint() -> Schema:
 
 def _payload() -> Schema:
     return table(
-        "what the last link carries beyond the model",
+        "body that the last link carries in addition to the model",
         {
-            "carried": {"type": "boolean", "description": "certain enough to be counted"},
+            "carried": {"type": "boolean", "description": "whether the payload is certain"},
             "mass": number("kg"),
             "mass_deviation": number("kg; where torque is motor current, with what is not known of its unit"),
             "centre": number_list("m, in the last link's frame"),
@@ -41,10 +41,10 @@ def _payload() -> Schema:
 
 def _contact() -> Schema:
     return table(
-        "where it is touched, by the residual of all joints; missing while nothing touches it",
+        "place of a contact by the residuals of all joints; missing while there is no contact",
         {
             "link": text("the joint that moves the link"),
-            "probability": number("of that link against the others, 0 to 1"),
+            "probability": number("probability of that link among all links, 0 to 1"),
             "point": number_list("m, base frame: the link's outer end, at which the force is stated"),
             "force": number_list("N, base frame"),
             "force_deviation": number_list("N; about 1000 in a direction that the joints do not measure"),
@@ -55,9 +55,12 @@ def _contact() -> Schema:
 
 def _tool() -> Schema:
     return table(
-        "what is carried less the tool configured in the controller; missing where [robot.tool] is unset",
+        "difference between the carried body and the controller's tool; missing if [robot.tool] is unset",
         {
-            "differs": {"type": "boolean", "description": "by four deviations, and by 0.25 kg or 20 mm"},
+            "differs": {
+                "type": "boolean",
+                "description": "whether they differ by four deviations, and by 0.25 kg or 20 mm",
+            },
             "text": text("in words; empty unless it differs"),
             "mass": number("kg"),
             "mass_deviation": number("kg"),
@@ -71,19 +74,23 @@ def _tool() -> Schema:
 def _findings() -> Schema:
     return {
         "type": "array",
-        "description": "what has happened, the oldest first: one each, refined while more is known",
+        "description": "findings, the oldest first; each is refined as more becomes known",
         "items": table(
             "one finding",
             {
-                "number": number("its identity, which stays"),
+                "number": number("permanent number of the finding"),
                 "seconds": number("since it began"),
                 "cause": text(
                     "contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, spring, links"
                 ),
                 "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
                 "text": text("in words"),
-                "others": {"type": "array", "description": "causes that fit as well", "items": {"type": "string"}},
-                "over": {"type": "boolean", "description": "it has passed, or is part of the model by now"},
+                "others": {
+                    "type": "array",
+                    "description": "other causes that fit equally well",
+                    "items": {"type": "string"},
+                },
+                "over": {"type": "boolean", "description": "whether it has passed, or is now part of the model"},
             },
             ("number", "cause", "text", "over"),
         ),
@@ -121,14 +128,14 @@ def mechanism_fields(_: Iterable[str]) -> Schema:
             "deviation": number("of the residual where nothing was wrong"),
             "threshold": number("of its magnitude, beyond which it is a contact or a change"),
             "contact": {"type": "boolean", "description": "it is beyond"},
-            "friction_ratio": number("friction that the drive feels over the model's; missing while nothing says it"),
+            "friction_ratio": number("factor of the drive's friction to the model's; missing while unknown"),
             "friction_ratio_deviation": number("its standard deviation"),
             "unit": text("N·m or N"),
         },
         ("contact", "unit"),
     )
     joint = table(
-        "one joint of the tree, or one cut, by the forces that the model says it carries",
+        "one joint of the tree, or one cut joint, with its forces by the model",
         {
             "radial": number("N across its axis"),
             "axial": number("N along it; of a prismatic joint N·m about it"),
@@ -165,7 +172,7 @@ def robot_parameters_fields(_: Iterable[str]) -> Schema:
         "parameters": numbers_by_name("base parameters of the links, then friction and what else the model has", ()),
         "deviations": numbers_by_name("their standard deviations", ()),
         "friction": {"type": "object", "description": "by joint", "additionalProperties": friction},
-        "learnt": {"type": "integer", "description": "seconds of motion that have taught since the start"},
+        "learnt": {"type": "integer", "description": "seconds of motion that were learnt from since the start"},
         "compensation": {
             "type": "object",
             "description": "by joint that has a learnt one",

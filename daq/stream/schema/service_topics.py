@@ -1,4 +1,4 @@
-"""The fields of each topic of the service itself: its processes, what it watches, its clocks."""
+"""The fields of each topic of the service itself: its processes, its joints, its clocks."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,12 +9,12 @@ from daq.stream.schema.fields import DIALECT, Schema, number, table, text
 def process_fields(_: Iterable[str]) -> Schema:
     return {
         "name": text("outlet, core, refits, recorder, supervisor, or [drivers.NAME]"),
-        "up": {"type": "boolean", "description": "whether it runs, and gave a sign of life within its time"},
+        "up": {"type": "boolean", "description": "whether it runs, and gave a sign of life in time"},
         "restarts": {"type": "integer", "minimum": 0, "description": "by the supervisor; of refits, by the core"},
-        "pid": {"type": "integer", "minimum": 0, "description": "0: none runs"},
-        "cause": text("why it died, or is not up, last"),
+        "pid": {"type": "integer", "minimum": 0, "description": "process id; 0: it does not run"},
+        "cause": text("the last reason why it died or was down"),
         "age": number("s since its last sign of life"),
-        "deadline": number("s of silence after which it is ended and started anew; 0: never"),
+        "deadline": number("s of silence after which it is ended and restarted; 0: never"),
     }
 
 
@@ -23,11 +23,11 @@ def meta_fields(_: Iterable[str]) -> Schema:
         "one parameter",
         {
             "unit": text("SI"),
-            "low": number("plausible range, from; in recordings left out where it has no end"),
-            "high": number("plausible range, to; the same"),
-            "equation": text("where it is defined"),
-            "meaning": text("what it is"),
-            "needs": text("what motion would teach it"),
+            "low": number("lower end of the plausible range; omitted in recordings if unlimited"),
+            "high": number("upper end of the plausible range; omitted in recordings if unlimited"),
+            "equation": text("equation that defines the parameter"),
+            "meaning": text("meaning of the parameter"),
+            "needs": text("motion that would identify it"),
         },
         ("unit", "equation"),
     )
@@ -42,16 +42,16 @@ def meta_fields(_: Iterable[str]) -> Schema:
         ("model", "unit", "rate", "parameters"),
     )
     return {
-        "configuration": text("digest of the configuration: another one, other settings"),
+        "configuration": text("digest of the configuration, which changes with any setting"),
         "joints": {"type": "object", "description": "by name", "additionalProperties": joint},
     }
 
 
 CLOCK: Final[Schema] = {"$schema": DIALECT, "title": "clock"} | table(
-    "how the clocks stood to each other, in recordings only",
+    "relation between the clocks, only in recordings",
     {
         "timestamp": number("Unix s"),
-        "monotonic": number("s of CLOCK_MONOTONIC at the same instant, which readings are stamped with"),
+        "monotonic": number("CLOCK_MONOTONIC at the same instant, s, the clock of the readings' time stamps"),
         "epoch": text("ns from CLOCK_MONOTONIC to Unix time, exactly"),
     },
     ("timestamp", "monotonic", "epoch"),

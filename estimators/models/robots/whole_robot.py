@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from estimators.models.friction import AnyFriction
-from estimators.models.friction.base import FrictionLaw
+from estimators.models.friction.base import REVERSALS, FrictionLaw
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.bearing_friction import BearingSettings, carried
@@ -299,6 +299,11 @@ class WholeRobot:
     def law_of(self, j: int) -> FrictionLaw:
         """The friction law of a joint."""
         return self._friction[j]
+
+    def passes_slowly(self, j: int) -> bool:
+        """Whether joint j's friction law tells what its friction is while it passes a standstill slowly."""
+        law = self._friction[j]
+        return bool(law.stops) or any(one.needs == REVERSALS for one in law.parameters)
 
     def memory(self) -> Sequence[Floats] | Floats:
         """Memory of each joint's springs (stops, 2), before any motion; one array where all have as many."""

@@ -16,7 +16,7 @@ from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
 from estimators.offline.robot.fit import RobotFit, averaged, fit, relative_error
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
-from estimators.offline.robot.law_choice import LawScore, choose, imposed
+from estimators.offline.robot.law_choice import LawScore, choose, imposed, without_passages
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rotors import with_rotors
 from estimators.offline.robot.rows import RobotRows, build, joined, resting_speed
@@ -127,7 +127,9 @@ def identify(
     model = WholeRobot(robot, twists=twists)
     choice = choose(model, train, laws, say) if law is None else imposed(model, train, law, say)
     say("identifying")
-    model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
+    model = model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)
+    choice = without_passages(model, choice, train)
+    rows = choice.rows
     found = fit(model, rows, choice.weights)
     found = found if choice.other is None else averaged(model, rows, found, choice.other)
     predicted = rows.predicted(found.theta)

@@ -342,6 +342,17 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
     return Choice(trial.laws, [*plain.verdicts, verdict], found, rows, loading, plain.weights)
 
 
+def without_passages(model: WholeRobot, choice: Choice, pieces: list[Piece]) -> Choice:
+    """The same law, taught without the slow passages of joints whose law says nothing of them; model: with that law.
+
+    Laws were compared by all rows: one that tells the friction there is to be better for it.
+    """
+    if choice.other is not None or all(map(model.passes_slowly, range(model.tree.size()))):
+        return choice
+    rows = build(model, pieces, choice.loading, REACH * np.abs(choice.rows.dq).max(axis=0), passages=False)
+    return choice._replace(rows=rows, validated=validated(model, rows, choice.weights))
+
+
 def _searched(law: AnyFriction, trial: _Trial, j: int) -> AnyFriction:
     """The law with the η of a lattice that explains best what the links leave of joint j's torque."""
     rows, found = trial.rows, law.law(trial.model.robot.joints[j].axis)

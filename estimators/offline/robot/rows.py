@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot.motion import Piece
+from estimators.offline.robot.motion import CUTOFF, Piece
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 
@@ -18,6 +18,8 @@ CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does afte
 NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
 PRESLIDING: Final = 5e-4  # rad (m) of travel, up to which a gear or bearing gives way without sliding
 SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
+PASSED: Final = 0.5 / CUTOFF  # s about an instant, in which it is most of what the low-pass shows: its main lobe
+MOST: Final = 0.5  # of the rows in which a joint moves: where more are about slow passages, these teach as well
 
 
 class RobotRows(NamedTuple):
@@ -31,17 +33,15 @@ class RobotRows(NamedTuple):
     time: Floats  # (rows,) s, on the recording's clock
     moves: NDArray[np.bool_]  # (rows,) they may teach
     slides: NDArray[np.bool_]  # (rows, n) of this joint: it does not stand, where friction is any torque and no law
+    teaches: NDArray[np.bool_]  # (rows, n) of them: its friction is known to be that of its law
 
     def part(self, which: NDArray[np.bool_] | slice) -> "RobotRows":
         """Some of the rows."""
-        X, y, dq, q, piece, time, moves, slides = self
-        return RobotRows(
-            X[which], y[which], dq[which], q[which], piece[which], time[which], moves[which], slides[which]
-        )
+        return RobotRows._make(one[which] for one in self)
 
     def teaching(self) -> "RobotRows":
-        """Rows in which the robot moves, 0 where a joint stands."""
-        return self.weighted(self.slides.astype(np.float64))
+        """Rows in which the robot moves, 0 where a joint stands or its law does not tell its friction."""
+        return self.weighted(self.teaches.astype(np.float64))
 
     def shares(self) -> Floats:
         """Share of a standstill that each row is; 0 where a joint moves or its torque never changes: (rows, n)."""
@@ -84,15 +84,20 @@ class RobotRows(NamedTuple):
 
 
 def build(
-    model: WholeRobot, pieces: Sequence[Piece], parameters: Floats | None = None, reach: Floats | None = None
+    model: WholeRobot,
+    pieces: Sequence[Piece],
+    parameters: Floats | None = None,
+    reach: Floats | None = None,
+    passages: bool = True,
 ) -> RobotRows:
     """The rows of all pieces, at least one.
 
-    parameters: (n, 10) of the rigid body whose torque loads the friction; reach: (n,) see WholeRobot.others.
+    parameters: (n, 10) of the rigid body whose torque loads the friction; reach: (n,) see WholeRobot.others; passages:
+    whether a joint's slow passages teach although its law does not tell its friction there, see `_lawful`.
     """
     reach = np.full(model.tree.size(), np.inf) if reach is None else reach
     rest = resting_speed(pieces)
-    parts = [_rows(model, piece, number, parameters, reach, rest) for number, piece in enumerate(pieces)]
+    parts = [_rows(model, piece, number, parameters, reach, rest, passages) for number, piece in enumerate(pieces)]
     return joined(parts)
 
 
@@ -166,12 +171,17 @@ class Taught(NamedTuple):
 
 def joined(parts: Sequence[RobotRows]) -> RobotRows:
     """Rows one after the other, at least one part."""
-    X, y, dq, q, piece, time, moves, slides = map(np.concatenate, zip(*parts, strict=True))
-    return RobotRows(X, y, dq, q, piece, time, moves, slides)
+    return RobotRows._make(np.concatenate(one) for one in zip(*parts, strict=True))
 
 
 def _rows(
-    model: WholeRobot, piece: Piece, number: int, parameters: Floats | None, reach: Floats, rest: Floats
+    model: WholeRobot,
+    piece: Piece,
+    number: int,
+    parameters: Floats | None,
+    reach: Floats,
+    rest: Floats,
+    passages: bool,
 ) -> RobotRows:
     q, dq, ddq, y = (piece.rows(one) for one in (piece.q, piece.dq, piece.ddq, piece.tau))
     X = np.zeros((len(q), model.tree.size(), model.size))
@@ -187,7 +197,9 @@ def _rows(
         X[:, joint, model.base + term] = piece.rows(own if np.ptp(own) == 0.0 else piece.filtered(own))
     fast = np.abs(dq) > rest
     moves, slides = _moves(fast, piece.row_rate), _slides(fast, piece.row_rate)
-    return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, moves, slides)
+    every = np.array([passages or model.passes_slowly(j) for j in range(model.tree.size())])
+    teaches = np.where(every, slides, _lawful(piece, slides, rest))
+    return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, moves, slides, teaches)
 
 
 def _moves(fast: NDArray[np.bool_], rate: float) -> NDArray[np.bool_]:
@@ -204,6 +216,21 @@ def _slides(fast: NDArray[np.bool_], rate: float) -> NDArray[np.bool_]:
     stands = np.lib.stride_tricks.sliding_window_view(~fast, width, axis=0).all(axis=2)
     around = np.pad(stands, ((width - 1, width - 1), (0, 0)))
     return np.asarray(~np.lib.stride_tricks.sliding_window_view(around, width, axis=0).any(axis=2))
+
+
+def _lawful(piece: Piece, slides: NDArray[np.bool_], rest: Floats) -> NDArray[np.bool_]:
+    """Rows in which a joint moves, PASSED and more from where it is slow: (rows, n).
+
+    A gear gives way before it slides, so after a reversal friction grows to what a law without memory says; Coulomb
+    friction that is learnt from such rows is too small, and viscous friction too large. A quick reversal may fall
+    between two rows.
+    """
+    slow, wide = np.abs(piece.dq) <= rest, PASSED * piece.rate
+    slow[1:] |= np.sign(piece.dq[1:]) != np.sign(piece.dq[:-1])
+    count = np.concatenate([np.zeros((1, slow.shape[1]), np.int64), np.cumsum(slow, axis=0)])
+    first, last = (np.clip(np.round(piece.at + way), 0, len(slow)).astype(int) for way in (-wide, wide + 1.0))
+    left = slides & (count[last] == count[first])
+    return np.asarray(np.where(left.sum(axis=0) < MOST * slides.sum(axis=0), slides, left))
 
 
 def correlation(residual: Floats, piece: NDArray[np.int64], longest: int, least: float) -> Floats:

@@ -25,7 +25,7 @@ class FitSettings(Layout):
     hidden: float  # share of an acceleration that differences over samples hide, see misfit/sampled_motion.py
 
 
-class FitState(Layout, version=16):
+class FitState(Layout, version=17):
     """Faded sums of the rows since the start, and the results reported from them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -62,6 +62,7 @@ class FitState(Layout, version=16):
     effects: Annotated[Matrix, "parameters", "parameters"]  # Learnt.misfit without directions that are not identifiable
     prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     last_block: Annotated[Matrix, "p + 1", "p + 1"]  # products of [φ y] of the block before
+    recent: Annotated[Matrix, "p + 1", "p + 1"]  # products of [φ y] of the last seconds, see misfit/recent_values.py
     usual: Annotated[Vector, "parameters"]  # variance of a score of each column over its information; 0: not known yet
     changed: Annotated[Vector, "parameters"]  # variances of θ because a value is changing now
     answered: Annotated[Vector, "parameters"]  # … at the last alarm, after which the value is learnt anew
@@ -69,6 +70,10 @@ class FitState(Layout, version=16):
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid
+    recent_rows: float = 0.0  # rows of `recent`
+    differing: float = 0.0  # sum over blocks, faded, of the square of the torque that values of then explain better …
+    compared: float = 0.0  # … and of the torque
+    varies: int = 0  # whether other values than θ explain too much more for anything to be valid: codes of block_end.py
     stands: bool = False  # whether what was reported is of rows that are forgotten, as after an alarm
     due: int = 0  # number of the row that ends the block
     forgotten: float = 0.0  # of the learner, when the last block ended
@@ -95,5 +100,5 @@ class FitState(Layout, version=16):
             settings=settings, step_noise=StepNoise.zeros(outputs=m, parameters=p), directions=Directions.zeros(p=p),
             others=Directions.zeros(p=p), sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p,
             regressors=m * own, trail=np.zeros(p + 1), slow=np.zeros((m, p + 2)),
-            last_block=np.zeros((p + 1, p + 1)),
+            last_block=np.zeros((p + 1, p + 1)), recent=np.zeros((p + 1, p + 1)),
         )  # fmt: skip

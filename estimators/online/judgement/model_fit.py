@@ -30,7 +30,7 @@ from estimators.misfit.regressors import (
     TORQUE,
 )
 from estimators.online.judgement import step_effects
-from estimators.online.judgement.block_end import LEAST, fade, report
+from estimators.online.judgement.block_end import LEAST, NOW, fade, report
 from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.widening import (
@@ -156,12 +156,14 @@ class ModelFit:
             state.trail,
             state.behind,
             state.last_block,
+            state.recent,
             state.usual,
         ):
             one[:] = 0.0
         state.sums.products[:] = state.sums.special[:] = 0.0
         clear[:] = before if keep_identified else 0.0
         state.scores.clear()
+        state.recent_rows, state.varies = 0.0, 0
         self.quantiser.clear()
         state.sums.when[:] = -math.inf
         state.sums.begin_block()
@@ -187,6 +189,7 @@ class ModelFit:
         """Forget the last report as well, and so all that was known of the model's fit."""
         state = self.state
         state.share, state.left, state.spoiled = 0.0, 0.0, False
+        state.differing = state.compared = 0.0
         state.gains[:] = state.found[:] = 0.0
         for one in (
             state.steps,
@@ -323,10 +326,17 @@ class ModelFit:
     # --- reports
 
     @property
+    def spoiled(self) -> bool:
+        """Whether the model fits too badly for anything of the joint to be trusted."""
+        return self.state.spoiled or self.state.varies > 0
+
+    @property
     def reasons(self) -> tuple[Reason, ...]:
         """Why nothing of the joint may be trusted."""
-        if not self.state.spoiled:
+        if not self.spoiled:
             return ()
+        if not self.state.spoiled and self.state.varies == NOW:
+            return (Reason("unexplained_lately"),)
         left = {"unexplained": 100.0 * float(self.state.left)}
         return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
 
@@ -350,6 +360,8 @@ class ModelFit:
             steps = state.steps[which] ** 2 + state.places[which, which]
             if self._steps and (state.lost[which, which] > 0.0 or steps >= most):
                 return (self._too_coarse(),)
+            if learner.misfit[which, which] - state.effects[which, which] >= most:  # no row shows it, or it moves
+                return ()
             if causes is not None:
                 return causes
             if float((state.late[:, which] ** 2).sum()) >= most:
@@ -370,16 +382,18 @@ class ModelFit:
         steps = float(np.sum(gram * self._left_of_steps(learner)))
         late = float(np.einsum("oi,ij,oj->", state.late, gram, state.late))
         noise = learner.rls.variance() * learner.rls.share() * learner.rls.covariance() + learner.state.unexcited
-        rest = float(np.sum(gram * learner.misfit)) - steps - late
-        sources = {"noise": float(np.sum(gram * noise)), "steps": steps, "late": late, "rest": rest}
+        rest = float(np.sum(gram * state.effects)) - steps - late
+        # what no row identifies, and what a value that is followed may move by: neither is in any residual
+        unseen = float(np.sum(gram * (learner.misfit - state.effects)))
+        sources = {"noise": float(np.sum(gram * noise)), "unseen": unseen, "steps": steps, "late": late, "rest": rest}
         most = max(sources, key=lambda one: sources[one])
-        if most == "noise":
+        if most in ("noise", "unseen"):
             return ()
+        if most == "late":
+            return (Reason("instant_not_identifiable"),)
         if most == "steps" and self._steps:
             return (self._too_coarse(),)
-        if state.share > 0.0:
-            return self.causes
-        return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
+        return self.causes if state.share > 0.0 else self._reversals()
 
     def _reversals(self) -> tuple[Reason, ...]:
         """The reason where rows with or after a reversal bias θ; none where such rows belong to an earlier θ."""

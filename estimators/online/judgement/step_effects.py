@@ -10,12 +10,13 @@ from estimators.online.judgement.fit_state import FitState
 from estimators.quantisation.errors_in_variables import UNSURE, bias_of, noise_of_rows, score_of_noise
 from estimators.quantisation.shifted_quantiser import covariance_by_place
 from estimators.recursive.learner import Learnt, factor_of, mean_variance
+from jointwatch_numba.matrix import any_nonzero, as_vector
 
 
 @inline
 def is_corrected(fit: FitState) -> bool:
     """Whether θ has been corrected for the steps."""
-    return bool(fit.settings.corrects and not fit.lost.any())
+    return bool(fit.settings.corrects and not any_nonzero(as_vector(fit.lost)))
 
 
 @kernel((FitState, Learnt))
@@ -32,7 +33,7 @@ def weigh_steps(fit: FitState, learnt: Learnt) -> None:
         return
     noise, own = np.empty((p, p)), np.empty(p)
     noise_of_rows(fit.step_noise, rough, noise, own)
-    if noise.any():
+    if any_nonzero(as_vector(noise)):
         lost = fit.lost
         bias_of(fit.directions, noise, own, fit.scores.theta, fit.steps, lost)
         for i in range(p):

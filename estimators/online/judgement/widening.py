@@ -35,6 +35,7 @@ from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learnt, covariance_of, factor_of, mean_variance, share_of_weights
 from estimators.thresholds import LEAST_DIVISOR
+from jointwatch_numba.matrix import any_nonzero
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
 #: point 4).
@@ -156,7 +157,7 @@ def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -
     floor = _scaled(learnt, floor)
     for output in range(len(fit.rows)):
         for cause, first, count in CONSIDERED:
-            size = settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
+            size = settings.prior if cause in (ANGLE, PLACE, SATURATION, TORQUE) else SMALL
             _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
     _consider_cut(fit, learnt, covariance, fit.directions, floor)
 
@@ -180,6 +181,22 @@ def _products_of(
         for j in range(p + count):
             scores[i, j] = covariance[among[i], among[j]]
     return known, scores
+
+
+@inline
+def _own_variances(fit: FitState, output: int, first: int, count: int, bursts: bool) -> Floats:
+    """Variances of the scores of some misfit columns (count,) without what each explains, infinite where not known.
+
+    bursts: whether they differ from the model's in some blocks only; then their own effect is most of their spread.
+    """
+    found = np.full(count, np.inf)
+    for k in range(count if bursts else 0):
+        sums = fit.scores.own[len(fit.steps) + output * fit.settings.own + first + k]
+        if sums[2] > 0.0 and sums[1] ** 2 > sums[2]:
+            slope, blocks = sums[0] / sums[1], sums[1] ** 2 / sums[2]
+            variance = sums[5] - 2.0 * slope * sums[6] + slope * slope * sums[7]
+            found[k] = max(variance, 0.0) * blocks / (blocks - 1.0)
+    return found
 
 
 @inline
@@ -208,8 +225,10 @@ def reconsider_cut(fit: FitState, learnt: Learnt) -> None:
     torque may have been that of the speed, and is no longer. Where θ rests on earlier ones, as what was recalled does,
     it stands. Whether the torque is cut they tell as far as white noise lets them.
     """
-    count, p, seen = len(fit.scores.sums), len(fit.steps), float((fit.rows + fit.turns).max())
-    if not fit.half_step.any() or not _considers(fit) or not seen > MOST * learnt.state.weight:
+    count, p, seen = len(fit.scores.sums), len(fit.steps), 0.0
+    for output in range(len(fit.rows)):
+        seen = max(seen, fit.rows[output] + fit.turns[output])
+    if not any_nonzero(fit.half_step) or not _considers(fit) or not seen > MOST * learnt.state.weight:
         return
     floor = _scaled(learnt, _floor(fit.settings, learnt, 1.0, 0.0))
     resolve(products(fit.scores.gram, _weights(learnt), p), fit.others)
@@ -235,6 +254,7 @@ def _consider_cause(
     any_, seen, whole, prior = unmodelled_torque(
         fit.directions.inverse, known, scores, fit.scores.theta, mean_variance(state) * state.noise[0], floor.share,
         floor.white, floor.lowest, size * most, most,
+        _own_variances(fit, output, first, count, cause == TORQUE), cause == TORQUE,
     )  # fmt: skip
     for i in range(p if any_ else 0):
         for j in range(p):
@@ -255,7 +275,8 @@ def _take_off_change(fit: FitState, learnt: Learnt) -> None:
 @kernel((FitState, Learnt))
 def answer_for_change(fit: FitState, learnt: Learnt) -> None:
     """Note that an alarm has answered a change that the last rows showed: its values are learnt anew from now on."""
-    fit.answered[:] = fit.changed
+    for i in range(len(fit.changed)):
+        fit.answered[i] = fit.changed[i]
     _take_off_change(fit, learnt)
 
 
@@ -268,9 +289,11 @@ def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
     """
     scores, settings, p = fit.scores, fit.settings, len(fit.steps)
     block = products(fit.sums.products, _weights(learnt), p)
-    recent, covariance = fit.last_block + block, np.empty((p, p))
+    recent, covariance = np.empty((p + 1, p + 1)), np.empty((p, p))
     _take_off_change(fit, learnt)
-    fit.last_block[:] = block
+    for i in range(p + 1):
+        for j in range(p + 1):
+            recent[i, j], fit.last_block[i, j] = fit.last_block[i, j] + block[i, j], block[i, j]
     if not good or not scores.blocks > 0.0:
         return
     covariance_of(learnt, covariance)
@@ -284,8 +307,9 @@ def find_recent_change(fit: FitState, learnt: Learnt, good: bool) -> None:
             variance = floor.share * own / white + (1.0 - floor.share) * floor.white
         variance = white * max(variance, floor.lowest)
         fit.usual[i] = min(variance, FOLLOWS * fit.usual[i]) if fit.usual[i] > 0.0 else variance
-    fit.changed[:] = recent_change(recent, scores.theta, covariance, fit.usual)
+    changed = recent_change(recent, scores.theta, covariance, fit.usual)
     for i in range(p):
+        fit.changed[i] = changed[i]
         learnt.seen[i, i] += fit.changed[i]
         learnt.unmodelled[i, i] += fit.changed[i]
 
@@ -303,7 +327,7 @@ def widen_unidentifiable(fit: FitState, learnt: Learnt) -> None:
     for i in range(p):
         for j in range(p):
             learnt.misfit[i, j] = fit.effects[i, j]
-    if not fit.rows.any():
+    if not any_nonzero(fit.rows):
         return
     both, either = np.empty((p + 1, p + 1)), True
     for i in range(p + 1):

@@ -19,6 +19,7 @@ from estimators.recursive.learner import Learner
 from estimators.rows import Rows, RowStore, copy_row
 from estimators.thresholds import COLLINEAR
 from jointwatch_numba.layout import Layout
+from jointwatch_numba.matrix import contiguous
 
 #: rows/s, argued: Most rows that are evaluated for the page; they cost time and change no value.
 RATE: Final = 50.0
@@ -65,7 +66,8 @@ class Inspector:
 
     def absorb(self, rows: Rows) -> None:
         """Look at every n-th row."""
-        _look_at(*rows[:4], rows.flat_samples(), rows.motion, self.state)
+        time, phi, y, speed = map(contiguous, rows[:4])
+        _look_at(time, phi, y, speed, contiguous(rows.flat_samples()), contiguous(rows.motion), self.state)
 
     def report(
         self,
@@ -130,13 +132,7 @@ def look(
     state.skip = (state.skip - count) % state.every
 
 
-@kernel(
-    (
-        *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)"),
-        *("Array(f8, 2, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)"),
-        InspectorState,
-    )
-)
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8[:, :, ::1]", InspectorState))
 def _look_at(
     time: Nanoseconds,
     phi: Floats,

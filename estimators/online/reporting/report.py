@@ -79,7 +79,7 @@ class EstimateReport:
     @property
     def doubted(self) -> bool:
         """Whether there is a reason other than deviations not to trust the values, as of the last `put_in_force`."""
-        return self._unsure or self._fit.spoiled
+        return self._unsure or self._fit.spoiled or self._fit.varies > 0
 
     def put_in_force(self, phase: Phase) -> None:
         """Write the figures of η, which are valid until the next decision."""

@@ -203,7 +203,7 @@ class ResidualAttribution:
 
     def _summed(self, rows: LookRows) -> Sums:
         Z = self._columns_of(rows.X, rows.Y, rows.motion)
-        return sums_of(Z, rows.torque, rows.there, rows.pulls, self._places)
+        return sums_of(Z, rows.torque, rows.there, rows.motion[1], rows.pulls, self._places)
 
     def _columns_of(self, X: Floats, Y: Floats, motion: Floats) -> Floats:
         """All columns (rows, n, k); arguments as of LookRows."""
@@ -257,8 +257,13 @@ class ResidualAttribution:
         held = np.zeros(self.columns.size) if bare else self.explanation.psi
         return RobotKnowledge(
             self._model, self.columns, self.theta, root, self._prior, self._reach, held, self.bodies,
-            self._starting, min(self.looks.count, self._troubled),
+            self._starting, min(self.looks.count, self._troubled), self._one_way(),
         )  # fmt: skip
+
+    def _one_way(self) -> Flags:
+        """Joints (n,) that have moved one way only since a change may have begun: no row that counts is of another."""
+        since = self.looks.since
+        return np.zeros(self.columns.n, np.bool_) if since is None else since.sums.rarer < self._correlation
 
     def verdict(self, leaves: LeavesLaw | None = None, beyond: Flags | None = None) -> AttributionVerdict | None:
         """The verdict that is certain by now, or None.
@@ -412,13 +417,17 @@ class ResidualAttribution:
         self._shares = []
 
     def settle(self) -> None:
-        """End the start: its residual, look by look, is the usual one on this motion."""
+        """End the start: its residual, look by look, is the usual one on this motion.
+
+        Looks by which something is held stay: without them it would be known by the next half second alone.
+        """
         shares = np.array(self._shares[SETTLED:] or [np.ones(self.columns.n)])
         finite = [one[np.isfinite(one)] for one in shares.T]
         median = np.array([float(np.median(one)) if len(one) else 1.0 for one in finite])
         self._level = np.clip(median, 1.0, MOST)
         self._shares, self._starting = [], False
-        self.forget()
+        if not self.explanation.holding:
+            self.forget()
 
     def forget(self) -> None:
         """Forget the gathered looks; causes that are applied stay."""
@@ -440,7 +449,7 @@ def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, places: Integ
     G[0, body, body], d[0, body] = unit * information, unit * pull
     squares = np.zeros(n)
     squares[0] = unit * float(pull @ np.linalg.lstsq(information, pull)[0])
-    return Sums(G, d, squares, np.zeros(n), np.zeros(columns.size), places)
+    return Sums(G, d, squares, np.zeros(n), np.zeros(columns.size), np.zeros(n), places)
 
 
 def _any_of(joints: tuple[int, ...], those: Flags) -> bool:

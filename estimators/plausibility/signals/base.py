@@ -133,6 +133,70 @@ def note(value: float, past: BlockHistory) -> None:
 
 
 @inline
+def total(past: BlockHistory) -> float:
+    """The sum of what was found in the last blocks; a loop, as all below: each of NumPy's functions brings others with
+    it, which every process that compiles compiles anew."""
+    found = 0.0
+    for value in past.values:
+        found += value
+    return found
+
+
+@inline
+def largest(values: Floats) -> float:
+    """The largest of at least one finite number."""
+    found = float(values[0])
+    for value in values:
+        found = max(found, value)
+    return found
+
+
+@inline
+def smallest(values: Floats) -> float:
+    """The smallest of at least one finite number."""
+    found = float(values[0])
+    for value in values:
+        found = min(found, value)
+    return found
+
+
+@inline
+def median(values: Floats) -> float:
+    """The middle one of at least one finite number, or the mean of the two in the middle."""
+    count, row = len(values), np.empty(len(values))
+    for i in range(count):
+        row[i] = values[i]
+    upper = _in_place(row, count // 2)
+    if count % 2 == 1:
+        return upper
+    lower = float(row[0])
+    for i in range(count // 2):
+        lower = max(lower, row[i])
+    return (lower + upper) / 2.0
+
+
+@inline
+def _in_place(row: Floats, place: int) -> float:
+    """The number at this place of the sorted row; smaller ones come before it, larger ones after it (Hoare's find)."""
+    first, last = 0, len(row) - 1
+    while first < last:
+        pivot, i, j = row[(first + last) // 2], first, last
+        while i <= j:
+            while row[i] < pivot:
+                i += 1
+            while pivot < row[j]:
+                j -= 1
+            if i <= j:
+                row[i], row[j] = row[j], row[i]
+                i, j = i + 1, j - 1
+        if j < place:
+            first = i
+        if place < i:
+            last = j
+    return float(row[place])
+
+
+@inline
 def copy_rows(source: Floats, first: int, end: int, target: Floats, at: int) -> None:
     """Copy rows (…, columns) to `at` and the next ones, which may be the same ones farther ahead; loops, since numba
     compiles an assignment of a slice for a fifth of a second."""

@@ -19,7 +19,9 @@ from estimators.plausibility.signals.base import (
     StreamFacts,
     StreamFrames,
     history,
+    median,
     note,
+    total,
 )
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -72,7 +74,7 @@ def skips_small(frames: FramesState, facts: Facts, state: DeadZoneState) -> bool
         )
         runs += passed
     note(runs, state.runs)
-    return bool(state.runs.values.sum() >= RUNS)
+    return bool(total(state.runs) >= RUNS)
 
 
 @inline
@@ -99,7 +101,7 @@ def _passed(values: Floats, place: int, smallest: float, edge: float) -> tuple[f
             continue
         if last >= 0 and i - last > LONGEST and values[last, place] * values[i, place] < 0.0:
             if usual < 0.0:
-                usual = float(np.median(sizes[:count]))
+                usual = median(sizes[:count])
             near = NEAR * usual
             came, left = abs(values[last, place]), abs(values[i, place])
             found += max(came, left) <= near or (abs(came - left) <= near and abs(came - edge) <= near)

@@ -17,7 +17,9 @@ from estimators.plausibility.signals.base import (
     StreamFacts,
     StreamFrames,
     history,
+    median,
     note,
+    total,
 )
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -90,8 +92,8 @@ def drops_out(frames: FramesState, facts: Facts, state: DropoutState) -> bool:
         note(drops, torque.drops)
         note(zeros, torque.silent)
         note(frames.count - 1, torque.frames)
-        found, count = torque.silent.values.sum(), torque.frames.values.sum()
-        if torque.drops.values.sum() >= DROPS and found >= SHARE * count:
+        found, count = total(torque.silent), total(torque.frames)
+        if total(torque.drops) >= DROPS and found >= SHARE * count:
             state.percent = 100.0 * found / count
             return True
     return False
@@ -115,7 +117,7 @@ def _dropped(torques: Floats, end: int) -> tuple[int, int]:
         lasted = i - last - 1
         if last >= 0 and 0 < lasted <= LONGEST and last + 1 < end:
             if near < 0.0:
-                near = NEAR * float(np.median(sizes[:count]))
+                near = NEAR * median(sizes[:count])
             came, left = torques[last], torques[i]
             if min(abs(came), abs(left)) > near and abs(came - left) <= near:
                 drops += 1

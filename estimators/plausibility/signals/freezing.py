@@ -19,6 +19,7 @@ from estimators.plausibility.signals.base import (
     StreamFacts,
     StreamFrames,
     history,
+    largest,
     moved,
     note,
     steps_of,
@@ -86,7 +87,7 @@ def freezes(frames: FramesState, facts: Facts, state: FreezingState) -> bool:
         encoder = state.encoders[number]
         frozen, bound = _frozen(
             encoder, frames.values[: frames.count], facts.positions[number], facts.wraps[number], apart, state.fewest,
-            encoder.bounds.values.max(),
+            largest(encoder.bounds.values),
         )  # fmt: skip
         if bound >= 0.0:
             note(bound, encoder.bounds)
@@ -112,22 +113,25 @@ def _frozen(
 
     before: the largest change of speed in earlier blocks.
     """
-    speeds = np.abs(moved(values, place, wrap)) / apart
+    speeds = moved(values, place, wrap)
+    for i in range(len(speeds)):
+        speeds[i] = abs(speeds[i]) / apart[i]
     count, finite, rests, state.rested, state.slipped = len(speeds), True, state.rested, False, False
     for i in range(count):
         finite = finite and np.isfinite(speeds[i])
     if count < FEWEST or not finite:
         state.run, state.frozen = 0, False
         return False, -1.0
-    moving = np.flatnonzero(speeds)
-    stops = len(moving) + 1
-    begins, ends = np.empty(stops, np.int64), np.empty(stops, np.int64)
-    begins[0], ends[stops - 1] = -1, count
-    for one in range(len(moving)):
-        begins[one + 1] = ends[one] = moving[one]
-        state.smallest = min(state.smallest, speeds[moving[one]])
-    inside = np.abs(steps_of(speeds))
-    changes = inside.copy()
+    begins, ends, stops = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64), 1
+    begins[0] = -1
+    for i in range(count):
+        if speeds[i] > 0.0:
+            begins[stops] = ends[stops - 1] = i
+            state.smallest, stops = min(state.smallest, speeds[i]), stops + 1
+    ends[stops - 1] = count
+    changes, inside = steps_of(speeds), np.empty(count - 1)
+    for i in range(count - 1):
+        changes[i] = inside[i] = abs(changes[i])
     for one in range(stops):
         still = ends[one] - begins[one] - 1 + (state.run if one == 0 else 0)
         if still >= fewest or ends[one] == count:  # what is to be judged is no measure of itself
@@ -159,7 +163,7 @@ def _frozen(
         state.speed = speeds[begins[stops - 1]]
     if found or state.slipped:
         return found, -1.0
-    last = max(0, moving[len(moving) - 1] - 1) if len(moving) > 0 and still < fewest else len(changes)
+    last = max(0, begins[stops - 1] - 1) if stops > 1 and still < fewest else len(changes)
     largest = 0.0
     for i in range(last):
         largest = max(largest, changes[i])

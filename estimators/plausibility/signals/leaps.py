@@ -20,6 +20,7 @@ from estimators.plausibility.signals.base import (
     StreamFrames,
     copy_rows,
     history,
+    largest,
     moved,
     note,
 )
@@ -98,11 +99,11 @@ def leaps(frames: FramesState, facts: Facts, state: LeapState) -> bool:
     leapt = state.turned = False
     for number in range(len(state.encoders)):
         encoder = state.encoders[number]
-        found, largest, encoder.smallest, count = _leap(
+        found, farthest, encoder.smallest, count = _leap(
             values[: state.count], came[: state.count], facts.period, facts.positions[number], facts.wraps[number],
-            encoder.farthest.values.max(), encoder.smallest, encoder.known >= KNOWN,
+            largest(encoder.farthest.values), encoder.smallest, encoder.known >= KNOWN,
         )  # fmt: skip
-        note(largest, encoder.farthest)
+        note(farthest, encoder.farthest)
         encoder.known += count
         turned = abs(found - 2.0 * math.pi) < WHOLE * 2.0 * math.pi
         if turned and state.seen > LOOKED * (1e9 / facts.period):
@@ -128,10 +129,10 @@ def _leap(
     values: (frames, channels); came: (frames,) ns; period: ns;
     farthest: rad (m), in frames before; known: whether there were enough of them.
     """
-    ways = np.abs(moved(values, place, wrap))
+    ways = moved(values, place, wrap)
     n, count, largest, second, at = len(ways), 0, 0.0, 0.0, -1
     for i in range(n):
-        ways[i] /= max(1.0, (came[i + 1] - came[i]) / period)
+        ways[i] = abs(ways[i]) / max(1.0, (came[i + 1] - came[i]) / period)
         if not np.isfinite(ways[i]):
             return 0.0, 0.0, smallest, 0
         if ways[i] > 0.0:

@@ -17,7 +17,16 @@ import numpy as np
 from estimators.alignment.clock_rate import FASTEST_DRIFT, MOST_DRIFTED, MOST_PACE, PROPORTIONAL, WINDOW
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.numerics.jit import inline, kernel
-from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames, steps_of
+from estimators.plausibility.signals.base import (
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    largest,
+    median,
+    smallest,
+    steps_of,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Integers, Layout, Vector
@@ -181,16 +190,19 @@ def _line_through(arrivals: Floats, instants: Floats, only_wrong: bool) -> tuple
         return 0.0, np.inf, False
     if only_wrong and abs(slope - 1.0) <= FOLLOWED:
         return slope - 1.0, FOLLOWED, False
-    left = arrivals - slope * instants
+    left = np.empty(n)
+    for i in range(n):
+        left[i] = arrivals[i] - slope * instants[i]
+    span = largest(instants) - smallest(instants)
     # as a share of the time that passes: where many samples come in little time it is the larger one
-    time = min(instants.max() - instants.min(), arrivals.max() - arrivals.min())
-    spread = SPREAD * (left.max() - left.min()) / time
+    time = min(span, largest(arrivals) - smallest(arrivals))
+    spread = SPREAD * (largest(left) - smallest(left)) / time
     gap = walked = 0.0
     for i in range(n - 1):
         gap += (left[i + 1] - left[i]) ** 2 / (n - 1)
     for i in range(n - APART):
         walked += (left[i + APART] - left[i]) ** 2 / (n - APART) / APART
-    period = (instants.max() - instants.min()) / (n - 1)
+    period = span / (n - 1)
     walks = gap > (EVEN_GAPS * period) ** 2 and walked > WALKING * gap
     return slope - 1.0, FOLLOWED + spread, walks
 
@@ -201,7 +213,9 @@ def _line_of(
 ) -> tuple[bool, float, float, bool]:
     """Whether the line counts, and what `_line_through` gives; grown (frames − 1,): samples, NaN: unknown."""
     count = len(times) - 1
-    arrivals = (times - times[0]).astype(np.float64)
+    arrivals = np.empty(count + 1)
+    for i in range(count + 1):
+        arrivals[i] = times[i] - times[0]
     if count + 1 < FEWEST or arrivals[count] <= 0.0:
         return False, 0.0, 0.0, False
     off, limit, walks = _line_through(arrivals, _along(np.ones(count), period), only_wrong)
@@ -214,16 +228,17 @@ def _line_of(
     if regular:  # the line is the same
         return off > 0.0 or stamped, off, limit, walks
     if known:  # of a device's time its usual step counts, where that is another rate's
-        usual = float(np.median(grown)) if stamped else 1.0
+        usual = median(grown) if stamped else 1.0
         if abs(usual - 1.0) > MOST_PACE:
             return True, usual - 1.0, MOST_PACE, False
         off, limit, walks = _line_through(arrivals, _along(grown, period), only_wrong)
         return off > 0.0 or stamped, off, limit, walks
     gaps = steps_of(arrivals)
-    usual = float(np.median(gaps))
+    usual = median(gaps)
     if usual > 0.0:
-        numbers, whole = np.maximum(1.0, np.rint(gaps / usual)), 0
+        numbers, whole = np.empty(count), 0
         for i in range(count):
+            numbers[i] = max(1.0, np.rint(gaps[i] / usual))
             whole += abs(gaps[i] / usual - numbers[i]) < WHOLE
         if whole / count >= NEARLY_ALL:
             off, limit, walks = _line_through(arrivals, _along(numbers, period), only_wrong)

@@ -24,6 +24,7 @@ from estimators.plausibility.signals.base import (
     history,
     moved,
     note,
+    total,
 )
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -139,12 +140,12 @@ def come_again(frames: FramesState, facts: Facts, state: RepeatsState) -> bool:
         note(changes, encoder.changes)
         some, all_of_them = float(late), float(changes)
         if changes < FEWEST:  # the last blocks together have more
-            some, all_of_them = encoder.late.values.sum(), encoder.changes.values.sum()
+            some, all_of_them = total(encoder.late), total(encoder.changes)
         share = some / all_of_them if all_of_them >= FEWEST else 0.0
-        if share >= NEARLY_ALL or encoder.halted.values.sum() >= HALTED:
+        if share >= NEARLY_ALL or total(encoder.halted) >= HALTED:
             state.percent = 100.0 * max(share, halting)
-            took = float(encoder.waited.values.sum())
-            state.fresh = encoder.late.values.sum() / took if share >= NEARLY_ALL and took > 0.0 else 1.0 - halting
+            took = total(encoder.waited)
+            state.fresh = total(encoder.late) / took if share >= NEARLY_ALL and took > 0.0 else 1.0 - halting
             return True
     return _come_twice_at_times(values, facts, state)
 
@@ -176,7 +177,7 @@ def _come_twice_at_times(values: Floats, facts: Facts, state: RepeatsState) -> b
     note(float(twice), state.twice)
     note(float(slowed), state.slowed)
     note(float(seen), state.seen)
-    found, others, every = state.twice.values.sum(), state.slowed.values.sum(), state.seen.values.sum()
+    found, others, every = total(state.twice), total(state.slowed), total(state.seen)
     if found < CLEAR + others or found < RARE * every:
         return False
     state.repeated, state.percent = True, 100.0 * found / every

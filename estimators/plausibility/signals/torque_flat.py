@@ -19,6 +19,7 @@ from estimators.plausibility.signals.base import (
     history,
     moved,
     note,
+    total,
 )
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -103,7 +104,7 @@ def stays(frames: FramesState, facts: Facts, state: FlatState) -> bool:
         note(torque.stays - before, torque.clipped)
         state.frozen = torque.frozen
         state.value = values[count - 1, place] if torque.frozen else torque.limit
-        if torque.frozen or torque.clipped.values.sum() >= RUNS:
+        if torque.frozen or total(torque.clipped) >= RUNS:
             return True
     return False
 

@@ -1,6 +1,6 @@
-"""The blind faults: one function each that draws a fault's size, and its line in one of the two tables.
+"""The blind faults: one function that draws the size of each fault, and its entry in one of two tables.
 
-Those of BLIND_SHOWN realise the causes of the estimators in another way; no cause describes those of BLIND_UNSHOWN.
+Faults in BLIND_SHOWN realise the causes of the estimators in another way; no cause describes faults in BLIND_UNSHOWN.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""A gear with lost motion between two encoders, moved from point to point at random; the arm may pass over the top.
+"""A gear with lost motion between two encoders in random point-to-point motion; the arm may pass the upright position.
 
 All on the link side. The gear passes torque only when its backlash is taken up (dz: dead zone of half width b, the
 lost motion is 2b), and its error comes twice a turn of the motor::
@@ -60,12 +60,12 @@ class GearPlantSettings(PlantSettings):
     torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "GearPlant":
-        """The joints of an arm differ in noise and motion only."""
+        """Build a joint; the joints of an arm differ only in noise and motion."""
         return GearPlant(self, node, seed, jumps)
 
 
 class GearPlantState(Layout):
-    """Where a gear is; m: motor, l: link, both behind the gear."""
+    """The state of motion of a gear; m: motor, l: link, both behind the gear."""
 
     q_m: float  # rad
     q_l: float  # rad
@@ -78,7 +78,7 @@ class GearPlantState(Layout):
 
 
 class GearPlant(SimulatedPlant):
-    """One joint with a gear that wears; `exact` gives COLUMNS as read, without rounding and noise."""
+    """One joint with a gear that wears; `exact` returns COLUMNS without rounding and noise."""
 
     columns, substeps = len(COLUMNS), SUBSTEPS
 
@@ -128,7 +128,8 @@ class GearPlant(SimulatedPlant):
         return np.column_stack((motor, current, encoder(exact[:, 1], settings.link_bits)))
 
     def truth(self) -> Mapping[str, float]:
-        """The true ratio. What a spring without a gap would find here is not known; `parameters` has the gear's own."""
+        """Return the true ratio. The values for a spring without a gap are unknown; `parameters` returns those of the
+        gear."""
         one = self._settings
         return {"ratio": one.ratio / (one.ratio_told or one.ratio)} if one.identify == "transmission" else {}
 
@@ -150,7 +151,7 @@ def _run(
             wound = twist - np.sign(twist) * min(abs(twist), b)
             joint = 0.0
             if wound != 0.0:
-                first = T_1 * soft / K  # where the softer spring ends
+                first = T_1 * soft / K  # twist at the end of the softer spring
                 joint = K / soft * wound if abs(wound) < first else K * (wound - np.sign(wound) * (first - T_1 / K))
                 joint += DAMPING * (v_m * (1.0 - 2 * N * E * np.cos(phase)) - v_l)
             free = state.w_m + step / J_m * (torque - joint - F_v * v_m)
@@ -167,4 +168,4 @@ def _run(
             state.w_m, state.w_l = after_m, after_l
             state.q_m = q_m + step * after_m
             state.q_l = q_l + step * after_l
-            state.time += 1.0  # in steps: exact for centuries
+            state.time += 1.0  # counted in steps, which is exact for centuries

@@ -1,4 +1,4 @@
-"""A rigid joint with what textbooks leave out: friction with memory, ripple, warming, a load that is taken up, rest.
+"""A rigid joint with effects that simple models omit: friction with memory, ripple, warming, a changing load, rest.
 
     J q̈ = τ − Fv q̇ − F(q̇, history) − offset − A sin q − B cos q − R sin(n q)
 
@@ -53,7 +53,7 @@ class ImperfectSettings(FrozenSettings):
 
 
 class ImperfectState(Layout):
-    """Where such a joint is."""
+    """The state of motion of the joint."""
 
     position: float  # rad
     between: float = 0.0  # rad/s, half a step ago
@@ -64,7 +64,7 @@ class ImperfectState(Layout):
 
 
 class Imperfect(SimulatedPlant):
-    """One such joint in motion, sampled at 1 kHz."""
+    """One joint in motion, sampled at 1 kHz."""
 
     rate = 1000.0
     columns, substeps = len(COLUMNS), SUBSTEPS
@@ -92,7 +92,7 @@ class Imperfect(SimulatedPlant):
         _run(self.physics.values, self._constants, self._trajectory, self._stops, step, self._state, out)
 
     def truth(self) -> dict[str, float]:
-        """What a rigid model should find now."""
+        """Return the values that a rigid model should find now."""
         now, one = self.physics.as_dict(), self._settings
         seconds = self._state.time / (self.rate * SUBSTEPS)
         now["coulomb"] *= 1.0 - one.warming * min(seconds / one.warm, 1.0)
@@ -149,4 +149,4 @@ def _run(
                 out[row, 3] = torque
             state.position = q + step * after
             state.between = after
-            state.time += 1.0  # in steps: exact for centuries
+            state.time += 1.0  # counted in steps, which is exact for centuries

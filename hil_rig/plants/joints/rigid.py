@@ -1,10 +1,10 @@
 """A rigid joint under a position controller: J·q̈ = τ − Fv·q̇ − Fc·sign(q̇) − offset − A·sin q − B·cos q − R·sin(n q).
 
-Fc may follow the joint's temperature T, Fc + c·(T − 20 °C), which rises as that of a body that is heated steadily.
+Fc may depend on the joint's temperature T, Fc + c·(T − 20 °C), which rises like that of a body with constant heating.
 
 Integration: leapfrog at 20 kHz (positions on the step, velocities between the steps), the velocity on the step
-predicted for the damping; dry friction takes at most the momentum that is there, so the joint truly sticks. At a sample
-the torque is the one in force at that instant, and central differences of the positions satisfy the equation exactly.
+predicted for the damping; dry friction removes at most the present momentum, so the joint really sticks. A sample
+contains the torque at that instant, and central differences of the positions satisfy the equation exactly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from jointwatch_numba.layout import Layout
 SUBSTEPS: Final = 20  # per sample
 COLD: Final = 20.0  # °C
 MODEL: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
-ARM: Final = 7  # joints; those beyond are another arm of the same size
+ARM: Final = 7  # number of joints; further joints form another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 
 
@@ -49,7 +49,8 @@ class RigidPlantSettings(PlantSettings):
     torque_noise: float = Setting(default=0.2, ge=0, description="N·m, standard deviation, white")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "RigidPlant":
-        """Every further joint of an arm is smaller; every one has a rhythm of its own, a little slower."""
+        """Build a joint: each further joint of an arm is smaller, and its motion has its own, slightly longer
+        period."""
         names = (
             "inertia",
             "viscous",
@@ -72,7 +73,7 @@ class RigidPlantSettings(PlantSettings):
 
 
 class RigidState(Layout):
-    """Where a rigid joint is."""
+    """The state of motion of a rigid joint."""
 
     position: float  # rad
     between: float = 0.0  # rad/s, half a step ago
@@ -115,7 +116,7 @@ class RigidPlant(SimulatedPlant):
         _run(self.physics.values, self._control, self._trajectory, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
-        """(count, 2): position (rad), current (A); and where there is a thermometer what it says (°C)."""
+        """Return (count, 2 or 3): position (rad), current (A), and with a thermometer the temperature (°C)."""
         t = (self._state.time / SUBSTEPS + np.arange(count)) / self.rate
         exact, one = self.exact(count), self._settings
         noise = self._settings.torque_noise * self._rng.standard_normal(count)
@@ -124,7 +125,7 @@ class RigidPlant(SimulatedPlant):
         return np.column_stack((position, (exact[:, 3] + noise) / one.torque_constant, *warmth))
 
     def truth(self) -> Mapping[str, float]:
-        """The parameters themselves, and the ripple where there is one."""
+        """Return the parameters, and the ripple if there is one."""
         one = self._settings
         name = f"ripple{one.ripples:.8g}".replace(".", "_")
         ripple = {f"{name}_sin": one.ripple, f"{name}_cos": 0.0} if one.ripple else {}
@@ -132,7 +133,7 @@ class RigidPlant(SimulatedPlant):
         return self.physics.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
 
     def parameters(self) -> Mapping[str, float]:
-        """The true parameters."""
+        """Return the true parameters."""
         return self.truth()
 
 
@@ -158,4 +159,4 @@ def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, s
                 out[row, 3] = torque
             state.position = q + step * after
             state.between = after
-            state.time += 1.0  # in steps: exact for centuries
+            state.time += 1.0  # counted in steps, which is exact for centuries

@@ -23,7 +23,7 @@ from hil_rig.plants.trajectory import Trajectory, reference
 from jointwatch_numba.layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
-# of `exact`; each pair is motor side, link side
+# columns of `exact`; each pair is motor side, link side
 COLUMNS: Final = (
     *("theta_in", "theta_out", "omega_in", "omega_out", "alpha_in", "alpha_out"),
     *("motor_torque", "joint_torque"),
@@ -45,7 +45,7 @@ ELASTIC: Final = {
     "link_cyclic_sin": "A1",
     "link_cyclic_cos": "A2",
 }
-GROUPS: Final = {  # what jumps together in the published experiment
+GROUPS: Final = {  # parameters that jump together in the published experiment
     "linear": ("C1", "C2", "b_in", "b_inD"),
     "nonlinear": ("omega1", "omega_s"),
 }
@@ -89,12 +89,12 @@ class TwoMassPlantSettings(PlantSettings):
     spring_torque: bool = Setting(default=False, description="whether that of the whole joint has the torque sensor")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMassPlant":
-        """The joints of an arm differ in their noise only."""
+        """Build a joint; the joints of an arm differ only in their noise."""
         return TwoMassPlant(self, node, seed, jumps)
 
 
 class TwoMassState(Layout):
-    """Where an elastic joint is; in: motor, out: link."""
+    """The state of motion of an elastic joint; in: motor, out: link."""
 
     q_in: float  # rad
     q_out: float  # rad
@@ -150,7 +150,7 @@ class TwoMassPlant(SimulatedPlant):
         )
 
     def truth(self) -> Mapping[str, float]:
-        """Under the names of the model that is to be identified.
+        """Return the true values under the names of the model that is identified.
 
         Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque.
         """
@@ -172,7 +172,8 @@ class TwoMassPlant(SimulatedPlant):
         }
 
     def _at_rest(self, motor: float) -> tuple[float, float]:
-        """Positions of motor and link when the drive holds the load (fixed point, a contraction by T_g/k1)."""
+        """Return the positions of motor and link while the drive holds the load (fixed point, a contraction by
+        T_g/k1)."""
         now = self.physics.as_dict()
         link = motor
         for _ in range(20):
@@ -185,7 +186,7 @@ class TwoMassPlant(SimulatedPlant):
 
 
 def _identified(settings: TwoMassPlantSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
-    """The configuration's `model`, and where its channels come from."""
+    """Return `model` of the configuration, and the sources of its channels."""
     torque = Role("MOTOR.current", settings.torque_scale * settings.torque_constant)
     motor = {"position": Role("MOTOR.position"), "torque": torque}
     law = {"kind": "tanh_stribeck", "exponent": settings.delta_s, "stiffness": True}
@@ -202,7 +203,7 @@ def _identified(settings: TwoMassPlantSettings) -> tuple[Mapping[str, Any], Mapp
     if settings.identify == "drive":
         model = {"kind": "friction", "joint_torque": True, "torque_scale": True, "inertia_motor": True, "friction": law}
         return model, motor | {"joint_torque": Role("LINK.torque")}
-    # seen from the link: what a rigid model finds between the torque sensor and the link's encoder
+    # the values of a rigid model between the torque sensor and the link's encoder
     link = {"position": Role("LINK.position"), "torque": Role("LINK.torque")}
     return {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}, link
 
@@ -239,4 +240,4 @@ def _run(
             state.q_in = q_in + step * state.w_in
             state.q_out = q_out + step * after
             state.a_in, state.a_out = a_in, a_out
-            state.time += 1.0  # in steps: exact for centuries
+            state.time += 1.0  # counted in steps, which is exact for centuries

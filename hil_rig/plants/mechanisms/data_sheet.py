@@ -1,4 +1,4 @@
-"""What a maker's data sheet says of a mechanism in a tree, as a URDF: near the truth, never the truth."""
+"""The data sheet of a tree mechanism's maker as a URDF: close to the truth but never equal to it."""
 
 from typing import Final
 
@@ -39,7 +39,7 @@ def _joint(mechanism: PlantTree, i: int, above: str) -> list[str]:
 
 
 def _link(mechanism: PlantTree, i: int, rng: np.random.Generator) -> list[str]:
-    """One body: its mass, centre and inertia about it, each somewhat wrong."""
+    """Return one body with its mass, centre, and inertia about the centre, each somewhat wrong."""
     size = np.exp(WRONG * rng.standard_normal(2))
     exact = mechanism.inertia[i]
     inertia = size.prod() * np.where(np.arange(6) < 3, np.maximum(exact, 1e-5), exact)

@@ -1,4 +1,4 @@
-"""Joints of one mechanism: each is a plant of its own on the wire, all of them are one simulation."""
+"""Joints of one mechanism: each is a separate plant on the wire, and all of them belong to one simulation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -11,21 +11,21 @@ from hil_rig.plants.base import Floats, Role, encoder
 LOCKED: Final = (
     "the friction of the joints' own forces does not settle: self-locking, expected smaller arms or coefficients"
 )
-SETTLES: Final = 0.9  # of the change of friction before, that the next iteration may change it by
+SETTLES: Final = 0.9  # largest ratio of the changes of friction in two successive iterations
 
 
 class Simulation(Protocol):
-    """The whole mechanism."""
+    """The simulation of the whole mechanism."""
 
     def exact(self, count: int) -> Floats:
-        """(count, columns) of the next samples, without sensors."""
+        """Return the next samples without sensors, (count, columns)."""
 
     def parameters(self) -> Mapping[str, float]:
         """Parameters as they are now, by name."""
 
 
 class Shared:
-    """The samples of a simulation, for several readers that each take all of them."""
+    """Distributes the samples of a simulation to several readers, each of which takes all samples."""
 
     def __init__(self, simulation: Simulation, readers: int) -> None:
         self.simulation = simulation
@@ -34,7 +34,7 @@ class Shared:
         self._kept: Floats | None = None
 
     def take(self, reader: int, count: int) -> Floats:
-        """The reader's next samples, (count, columns)."""
+        """Return the next samples of a reader, (count, columns)."""
         first = self._taken[reader]
         self._taken[reader] = first + count
         have = self._begin + (0 if self._kept is None else len(self._kept))
@@ -49,7 +49,7 @@ class Shared:
 
 
 class Driven:
-    """One driven joint: its encoder (rad) and its torque, and what else is measured there."""
+    """One driven joint: its encoder (rad), its torque, and other measurements there."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Driven:
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Nothing: what a joint that is identified alone should find is not known."""
+        """Return nothing: the true values of a joint that is identified alone are unknown."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:

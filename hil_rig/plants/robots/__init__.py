@@ -1,1 +1,1 @@
-"""Robots whose joints pull on each other: one simulation, an axis a joint."""
+"""Robots with dynamically coupled joints: one simulation, in which each axis is a joint."""

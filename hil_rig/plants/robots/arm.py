@@ -1,4 +1,4 @@
-"""One simulation of a whole arm, and its axes: each a joint that is sampled like any other."""
+"""One simulation of a whole arm, and its axes, each of which is sampled like any other joint."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
@@ -14,7 +14,7 @@ BASE: Final = {"tilt": 0.0, "about": 0.0}  # rad, and the direction in the base'
 
 
 class ArmAxis:
-    """A joint of an arm: what the whole simulation says of it."""
+    """A joint of an arm, with its part of the whole simulation."""
 
     def __init__(self, arm: "Arm", node: int, messages: tuple[Message, ...], roles: Mapping[str, Role]) -> None:
         self.rate = arm.rate
@@ -24,7 +24,7 @@ class ArmAxis:
         self._arm, self._node, self._taken = arm, node, 0
 
     def rows(self, count: int) -> Floats:
-        """(count, fields) in SI."""
+        """Return the next samples, (count, fields) in SI."""
         found = self._arm.samples(self._taken, count, self._node)
         self._taken += count
         return found
@@ -34,11 +34,11 @@ class ArmAxis:
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Nothing: the joints pull on each other, so no rigid joint by itself has true parameters."""
+        """Return nothing: the joints are coupled, so a single rigid joint has no true parameters."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Parameters of this joint, as they are now; the last one has the payload, too."""
+        """Return the present parameters of this joint; the last joint also has those of the payload."""
         own = f"joint{self._node}."
         now = self._arm.parameters.as_dict()
         mine = {name.removeprefix(own): value for name, value in now.items() if name.startswith(own)}
@@ -47,7 +47,7 @@ class ArmAxis:
 
 
 class Arm:
-    """Parameters, their jumps, the payload, and the samples that not every axis has asked for yet."""
+    """Parameters, their jumps, the payload, and samples that not all axes have taken yet."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Arm:
         self.parameters = Parameters(values, rate, jumps, every | one | whole)
         self._links, self._size = links, len(values) - len(PAYLOAD) - len(BASE)
         self._rows: Floats = np.empty((0, self.joints, 0))
-        self._first = 0  # sample of the first row that is kept
+        self._first = 0  # number of the first sample that is kept
         self._asked = [0] * self.joints
 
     def link_parameters(self) -> Floats:
-        """Parameters of all links, (joints, LINK), the payload in the last."""
+        """Parameters of all links, (joints, LINK); the last link includes the payload."""
         mass, x, y, z, gyration = self.parameters.values[self._size : -len(BASE)]
         carried = body(mass, np.array([x, y, z]), mass * gyration**2 * np.eye(3))
         links = self._links.copy()
@@ -81,12 +81,12 @@ class Arm:
         return links
 
     def base(self) -> tuple[float, float]:
-        """By how much the base is tilted, rad, and about which direction in its xy, rad."""
+        """Tilt of the base, rad, and direction of the tilt axis in its xy plane, rad."""
         tilt, about = self.parameters.values[-len(BASE) :]
         return float(tilt), float(about)
 
     def samples(self, first: int, count: int, node: int) -> Floats:
-        """Rows of one axis from its sample `first` on, (count, fields)."""
+        """Return rows of one axis from sample `first` on, (count, fields)."""
         missing = first + count - self._first - len(self._rows)
         if missing > 0:
             parts = [self._rows] if self._rows.size else []
@@ -113,16 +113,16 @@ class Arm:
         raise NotImplementedError
 
     def measured(self, exact: Floats) -> Floats:
-        """What the sensors make of it, (count, joints, fields of all messages of an axis) in SI."""
+        """Return the measured values, (count, joints, fields of all messages of an axis) in SI."""
         raise NotImplementedError
 
     def axis(self, node: int) -> ArmAxis:
-        """One axis, with what its sensors send."""
+        """Return one axis with the messages of its sensors."""
         raise NotImplementedError
 
 
 class ArmSettings(PlantSettings):
-    """Settings of a robot whose joints are axes of one simulation."""
+    """Settings of a robot whose joints are the axes of one simulation."""
 
     axes: ClassVar[int]
 
@@ -131,11 +131,11 @@ class ArmSettings(PlantSettings):
         raise NotImplementedError
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> Plant:
-        """One axis of the whole."""
+        """Build one axis of the whole robot."""
         return self.robot(self.axes, seed, jumps)[f"joint{node}"]
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """All axes of one simulation. Raises RigError."""
+        """Build all axes of one simulation. Raises RigError."""
         if joints != self.axes:
             raise RigError(f"expected --joints {self.axes} or none: this robot has as many, found {joints}")
         arm = self.arm(seed, jumps)

@@ -1,4 +1,4 @@
-"""A maker's data sheet of an arm as a URDF: close to the truth, but, like real ones, never equal to it."""
+"""The data sheet of an arm's maker as a URDF: like real ones, it is close to the truth but never equal to it."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ SHIFTED: Final = 0.01  # m, of a centre
 
 
 class DataSheet(NamedTuple):
-    """An arm whose joints turn, with lengths that are right and bodies that are about right."""
+    """A serial arm of revolute joints, with exact lengths and approximate bodies."""
 
     name: str
     rows: Floats  # (n, 4) α, a, d, offset (Craig)
@@ -48,7 +48,7 @@ class DataSheet(NamedTuple):
 
 
 def _link(node: int, link: Floats, rng: np.random.Generator) -> list[str]:
-    """One body: its mass, centre and inertia about it, each somewhat wrong."""
+    """Return one body with its mass, centre, and inertia about the centre, each somewhat wrong."""
     mass, centre = link[9], link[6:9] / link[9]
     about = np.empty((3, 3))
     about[np.triu_indices(3)] = link[:6]

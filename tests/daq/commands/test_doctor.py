@@ -143,9 +143,12 @@ def test_an_encoder_that_was_seen_to_be_too_coarse_is_a_finding(
         text = template.replace("/dev/ttyACM0", port)
         text = text.replace("rate = 1000.0 ", f"{given}\nrate = 1000.0 ")
         (tmp_path / "c.toml").write_text(text)
-        main(["doctor", str(tmp_path / "c.toml"), "--seconds", "1", "--json"])
-    found = json.loads(capsys.readouterr().out)["findings"]
-    mine = [one for one in found if one["subject"] == "elbow.position" and "steps of" in one["text"]]
+        for _ in range(10):  # it sees little where it had no processor for most of its second
+            main(["doctor", str(tmp_path / "c.toml"), "--seconds", "1", "--json"])
+            found = json.loads(capsys.readouterr().out)["findings"]
+            mine = [one for one in found if one["subject"] == "elbow.position" and "steps of" in one["text"]]
+            if mine or told is None:
+                break
     assert [one["level"] for one in mine] == ([] if told is None else [told[0]]), found
     assert told is None or told[1] in mine[0]["text"]
 

@@ -171,7 +171,7 @@ def page(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
         )
         opened = browser.new_page(viewport={"width": 1280, "height": 900})
-        opened.set_default_timeout(20_000)
+        opened.set_default_timeout(60_000)
         opened.goto(out.as_uri())
         yield opened
         browser.close()

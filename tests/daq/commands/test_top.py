@@ -64,19 +64,19 @@ def test_it_shows_follows_and_leaves(
 
         return look
 
-    wait(shows("2 normal", "elbow", "✓ normal", "1.10 %"), 30)
+    wait(shows("2 normal", "elbow", "✓ normal", "1.10 %"))
     jumped = {"phase": Phase.FAULTED, "reasons": (Reason("channel_dead", "torque", {"seconds": 2.0}),)}
-    wait(shows("✗ faulted", "torque gave no finite", "1 normal 1 faulted", **jumped), 30)
+    wait(shows("✗ faulted", "torque gave no finite", "1 normal 1 faulted", **jumped))
     chosen = next(line for line in terminal.shows().splitlines() if "›" in line).split()[1]
     terminal.press("Down")
-    wait(lambda: f"› {chosen}" not in terminal.shows(), 30)
+    wait(lambda: f"› {chosen}" not in terminal.shows())
     terminal.resize(80, 24)
-    wait(lambda: "latency" not in terminal.shows(), 30)
+    wait(lambda: "latency" not in terminal.shows())
     assert max(map(len, terminal.shows().splitlines())) <= 80
     outlet.stop()
-    wait(lambda: "does not answer" in terminal.shows(), 30)
+    wait(lambda: "does not answer" in terminal.shows())
     terminal.press("q")
-    wait(lambda: not terminal.lives(), 30)
+    wait(lambda: not terminal.lives())
 
 
 def test_without_a_terminal_it_prints_once(outlet: Any, core: Any, wait: Callable[..., None]) -> None:
@@ -86,7 +86,7 @@ def test_without_a_terminal_it_prints_once(outlet: Any, core: Any, wait: Callabl
         assert (done.returncode, done.stderr) == (0, "")
         return "normal" in done.stdout and "elbow" in done.stdout
 
-    wait(printed, 30)
+    wait(printed)
 
 
 def test_no_service_is_one_clear_line() -> None:
@@ -107,5 +107,5 @@ def test_drift_stands_beside_the_values(outlet: Any, core: Any, wait: Callable[.
         core.updates.send_multipart(core.publications["base"].drift(drift, 1.0))
         return called("top", "--page", outlet.page, "--once").stdout
 
-    wait(lambda: "◆ +25.0 %" in shown(), 30)
+    wait(lambda: "◆ +25.0 %" in shown())
     assert "z +2.0" in shown()

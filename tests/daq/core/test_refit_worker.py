@@ -15,6 +15,8 @@ import pytest
 from daq.core import refit_worker
 from daq.core.refit_worker import NICE, RefitWorker, RefitWorkerError
 from daq.processes import cluster
+from daq.processes.child import without_collections
+from tests.support.garbage import ENDED, Garbage, collected
 from tests.support.processes.waiting import wait_until
 
 
@@ -41,6 +43,19 @@ def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(capl
         assert caplog.text.count("the refit worker was replaced: it died") == 2
     finally:
         refits.shutdown()
+
+
+def test_a_worker_does_not_end_what_the_core_has_let_go() -> None:
+    collected()
+    ENDED.clear()
+    with without_collections():
+        Garbage()
+        refits = RefitWorker()
+        try:
+            assert refits.submit(collected).result(60) == []
+        finally:
+            refits.shutdown()
+        assert collected() == [os.getpid()]
 
 
 def test_what_a_job_raises_is_raised_where_its_result_is_asked_for() -> None:

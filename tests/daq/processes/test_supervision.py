@@ -92,7 +92,7 @@ def test_systemd_hears_ready_alive_and_stopping(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("daq.processes.systemd.time", SimpleNamespace(monotonic=lambda: clock.now))
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening, tempfile.TemporaryDirectory() as folder:
         listening.bind(f"{folder}/notify")
-        listening.settimeout(5)
+        listening.settimeout(60)
         told = {"NOTIFY_SOCKET": f"{folder}/notify", "WATCHDOG_USEC": "400000", "WATCHDOG_PID": str(os.getpid())}
         systemd = Systemd(told)
         assert systemd.limit == 0.4

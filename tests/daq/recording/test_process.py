@@ -576,14 +576,14 @@ def metric(live: Live, name: str) -> float:
 
 
 def test_a_service_that_cannot_record_runs_and_says_so(live: Live, folder: Path, wait: Callable[..., None]) -> None:
-    with Subscriber(live.endpoint, ("estimate/",), timeout=30.0) as subscriber:
+    with Subscriber(live.endpoint, ("estimate/",), timeout=60.0) as subscriber:
         assert next(subscriber)
     wait(lambda: metric(live, "jointwatch_recorder_blocks_lost_total") > 0)
     assert metric(live, "jointwatch_recorder_up") == 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         page = browser.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.goto(f"{live.page}/#/acquisition")
         page.get_by_text(re.compile(f"^Not recording: {folder}: Not a directory")).wait_for()
         folder.unlink()

@@ -2,7 +2,7 @@
 
 import json
 import math
-import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Record
+from daq.processes.child import Child
 from daq.state.baselines import KEPT, NOT_KNOWN, Baseline, Baselines, friction_names, friction_speeds, read, write
 from daq.state.files import BaselineError, folders_of, place
 from estimators.base import Estimate, Knowledge, ParameterState, Phase, Status, Uncertainty
@@ -84,16 +85,18 @@ def test_of_a_whole_robot_each_joints_friction_at_two_speeds_is_compared() -> No
 def test_whoever_reads_sees_a_whole_file_whenever_the_writer_dies(tmp_path: Path) -> None:
     file = tmp_path / "arm.baseline.json"
     write(file, Baselines(joints={"elbow": [baseline()]}))
-    child = os.fork()
-    if child == 0:
+
+    def work() -> int:
         while True:
             write(file, Baselines(joints={f"joint{i}": [baseline()] * KEPT for i in range(20)}))
             write(file, Baselines(joints={"elbow": [baseline()]}))
+
+    child = Child("writer", work)
     try:
         sizes = {len(read(file).joints) for _ in range(300)}
     finally:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
+        child.send(signal.SIGKILL)
+        child.wait()
     assert sizes <= {1, 20}
     assert len(read(file).joints) in (1, 20)
     write(file, Baselines())

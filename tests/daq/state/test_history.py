@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from daq.processes.child import Child
 from daq.state.history.file import FILE, HistoryError, HistoryFile
 from daq.state.history.interval import Interval, Quantity, SeenUse
 from daq.state.history.reading import grain_of, reading
@@ -341,20 +342,22 @@ def test_a_time_is_shown_in_the_grain_that_a_screen_can_show(seconds: float, gra
 def as_nobody(path: Path) -> str:
     """What a user who may write nothing reads of a history: how many minutes, or why none."""
     reads, writes = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> int:
+        os.setgid(65534)
+        os.setuid(65534)
         try:
-            os.setgid(65534)
-            os.setuid(65534)
             told = str(len(rows(path, MINUTE)))
         except HistoryError as error:
             told = f"HistoryError: {error}"
         os.write(writes, told.encode())
-        os._exit(0)
+        return 0
+
+    child = Child("reader", work)
     os.close(writes)
     with os.fdopen(reads) as answer:
         said = answer.read()
-    os.waitpid(child, 0)
+    assert child.wait() == 0
     return said
 
 

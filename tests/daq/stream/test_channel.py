@@ -75,7 +75,7 @@ def test_it_does_not_wait_for_a_reading_that_never_comes(address: str) -> None:
             gather(receiver, 1)
             began = time.monotonic()
             assert len(receiver.drain(0.5, time.monotonic_ns() + 20_000_000)) > 1
-            assert time.monotonic() - began < 10.0
+            assert time.monotonic() - began < 60.0
         finally:
             over.set()
             thread.join()

@@ -143,9 +143,11 @@ def test_only_a_listed_key_is_let_in_and_the_others_are_counted(
                 with pytest.raises((TimeoutError, RefusedError)):
                     next(refused)
                 wait(lambda before=before: forwarder.refused > before)
-        (keys / "stranger.key").rename(keys / "clients" / "stranger.key")  # allowed from now on, without a restart
-        with Subscriber(forwarder.endpoint, timeout=60, key=stranger, server_key=server) as known:
-            assert next(known)
+        with Subscriber(forwarder.endpoint, timeout=60, key=stranger, server_key=server) as updates:
+            with pytest.raises(RefusedError):
+                next(updates)
+            (keys / "stranger.key").rename(keys / "clients" / "stranger.key")  # allowed from now on, without a restart
+            assert next(updates)
 
 
 def test_secret_keys_are_the_owners_alone(tmp_path: Path, locked: Curve) -> None:

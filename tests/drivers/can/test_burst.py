@@ -1,11 +1,11 @@
-"""Bursts of a bus that are foreseen, against a simulated sender and a simulated clock."""
+"""Bursts of a bus that are predicted, against a simulated sender and a simulated clock."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from drivers.can import burst
-from drivers.can.burst import Burst, foreseen, met, missed, note
+from drivers.can.burst import Burst, burst_missed, first_frame_came, note_frames, time_of_burst
 
 MS = 1_000_000
 Times = NDArray[np.int64]
@@ -23,16 +23,16 @@ class Reader:
 
     def run(self) -> None:
         while self.at < len(self.times):
-            if until := int(foreseen(self.burst, self.now)):
+            if until := int(time_of_burst(self.burst, self.now)):
                 self._sleep(until)
                 if self.there():
-                    met(self.burst, until, True)
+                    first_frame_came(self.burst, until, True)
                     self._take()
                     continue
-                missed(self.burst)
+                burst_missed(self.burst)
             if not self.there():
                 self._sleep(int(self.times[self.at]))
-            if pause := int(met(self.burst, self.now, False)):
+            if pause := int(first_frame_came(self.burst, self.now, False)):
                 self._sleep(self.now + pause)
             self._take()
 
@@ -45,7 +45,7 @@ class Reader:
 
     def _take(self) -> None:
         end = int(np.searchsorted(self.times, self.now, "right"))
-        note(self.burst, self.times[self.at : end])
+        note_frames(self.burst, self.times[self.at : end])
         self.at = end
         self.now += 20_000  # ns that reading takes
         self.burst.read = self.now
@@ -63,9 +63,9 @@ def sent(bursts: Times, frames: int, apart: int = 5_000) -> Times:
 
 
 @pytest.mark.parametrize("frames", [2, 7, 28])
-@pytest.mark.parametrize("pace", [MS, 500_000, 1_000_300])
-def test_a_steady_bus_costs_one_waking_a_burst(frames: int, pace: int) -> None:
-    reader = Reader(sent(pace * np.arange(4000), frames))
+@pytest.mark.parametrize("period", [MS, 500_000, 1_000_300])
+def test_a_steady_bus_costs_one_waking_a_burst(frames: int, period: int) -> None:
+    reader = Reader(sent(period * np.arange(4000), frames))
     reader.run()
     begin = reader.wakings
     assert begin <= 1.15 * 4000, "and one in twenty more for a burst that was cut"
@@ -91,14 +91,14 @@ def test_a_sender_that_jitters_and_is_held_up_is_followed_on_its_grid() -> None:
     assert reader.at == len(reader.times)
     assert reader.wakings < 1.3 * 6000
     assert np.median(reader.waited()) < 150_000
-    assert abs(reader.burst.pace - MS) < 20_000
+    assert abs(reader.burst.period - MS) < 20_000
 
 
-def test_another_pace_is_learnt_anew() -> None:
+def test_another_period_is_learnt_anew() -> None:
     bursts = np.concatenate([MS * np.arange(2000), 2000 * MS + 1_700_000 * np.arange(2000)])
     reader = Reader(sent(bursts, 7))
     reader.run()
-    assert abs(reader.burst.pace - 1_700_000) < 2_000
+    assert abs(reader.burst.period - 1_700_000) < 2_000
     assert reader.wakings < 1.15 * 4000 + 3 * burst.STEADY
 
 
@@ -110,8 +110,8 @@ def test_once_frames_come_alone_they_are_not_waited_for_any_longer() -> None:
 
 
 def test_a_burst_that_was_not_there_at_all_gets_longer_the_next_time() -> None:
-    one = Burst(grace=50_000)
-    found = [one.grace for _ in range(9) if not missed(one)]
+    one = Burst(margin=50_000)
+    found = [one.margin for _ in range(9) if not burst_missed(one)]
     assert found == [70_000, 90_000, 110_000, 130_000, 150_000, 170_000, 190_000, 200_000, 200_000]
 
 

@@ -116,6 +116,7 @@ def test_registers_come_out_at_the_rate_that_was_asked_for(line: Line) -> None:
         for servo in (1, 2, 3):
             line.set(servo, 1000 * servo)
         readings = collect(bus, 60)
+        collect(bus, 3)  # turns that were left out before the last one are counted at the next
         counters = bus.counters()
         assert {"frames"} | LATE >= nonzero(bus).keys()
     assert len(readings) == 60
@@ -284,12 +285,11 @@ def test_polling_ends_as_soon_as_another_master_is_heard(new_line: Line) -> None
 
 def test_a_master_that_was_there_before_is_left_alone(new_line: Line) -> None:
     with new_line.settings().open(POSITIONS) as bus:
-        end = time.monotonic() + 3 * LISTEN_FIRST
-        while time.monotonic() < end:
+        end, patience = time.monotonic() + 3 * LISTEN_FIRST, time.monotonic() + 60
+        while time.monotonic() < end or min(bus.counters()[one] for one in ("other_master", "frames")) <= 5:
+            assert time.monotonic() < patience
             os.write(new_line.master, sync_read(132, 4, [1]) + status(1, bytes(4)))
             bus.read(0.02)
-        assert bus.counters()["other_master"] > 5
-        assert bus.counters()["frames"] > 5
     assert new_line.sent == b""
 
 

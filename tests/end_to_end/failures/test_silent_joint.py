@@ -36,12 +36,12 @@ async def watch(endpoint: str, live: Live, host: Host) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            async with Client(endpoint, timeout=20):
+            async with Client(endpoint, timeout=60):
                 break
         except OSError:  # the gateway starts beside the core
             assert time.monotonic() < deadline
             await asyncio.sleep(0.5)
-    async with Client(endpoint, timeout=20) as client:
+    async with Client(endpoint, timeout=60) as client:
         index = await client.get_namespace_index("urn:jointwatch")
 
         async def value() -> Any:

@@ -30,13 +30,20 @@ def columns(arc: float) -> tuple[Floats, Floats, Floats]:
     return q, np.stack([arc * np.cos(t), np.ones(ROWS), np.sin(q)], axis=1), untold
 
 
-def considered(phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE) -> Considered | None:
+def considered(
+    phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE, *, bursts: float = 1.0,
+    limit: float = np.inf, shape: bool = False,
+) -> Considered | None:  # fmt: skip
+    """bursts: factor of the scores' covariance; limit: of their variance without their own effect, times the noise."""
     gram = np.linalg.inv(phi.T @ phi)
     theta = gram @ phi.T @ y
     whole = np.column_stack([phi, w, y])
-    scores = noise**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
+    scores = bursts * noise**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
+    rest = w - phi @ (gram @ phi.T @ w)
     products, most = whole.T @ whole, float(np.sqrt(np.mean(y**2)))
-    any_, *found = unmodelled_torque(gram, products, scores, theta, noise**2, *WHITE, prior, most)
+    any_, *found = unmodelled_torque(
+        gram, products, scores, theta, noise**2, *WHITE, prior, most, limit * noise**2 * (rest**2).sum(axis=0), shape
+    )
     return Considered(*found) if any_ else None
 
 
@@ -131,3 +138,29 @@ def test_it_is_no_more_than_all_of_the_torque(most: float) -> None:
     """Where rows that nearly have no noise say a thousand N·m along what moves hardly anything."""
     _, whole, _ = _considered(np.eye(2), np.array([1e4, 1e4]), np.eye(2), np.array([1e7, 10.0]), 0.3, most)
     assert np.sqrt(np.diag(whole)) == pytest.approx([min(most, 1e3), 1e-3], rel=0.1, abs=0.03)
+
+
+def test_a_shape_that_is_the_models_may_be_all_of_it() -> None:
+    """A dead zone where torque and speed have one sign: its column is Coulomb friction's."""
+    _, phi, w = columns(1.0)
+    y = phi @ (2.0, 0.5, 6.0) + NOISE * np.random.default_rng(0).standard_normal(ROWS)
+    effect = np.linalg.lstsq(phi, w[:, :1])[0][:, 0]
+    found = considered(phi, w[:, :1], y, shape=True)
+    assert found is not None
+    assert found.whole == pytest.approx(PRIOR**2 * np.outer(effect, effect), abs=1e-6)
+    assert found.seen == pytest.approx(0.25 * found.whole, rel=1e-3, abs=1e-6)
+    nearly = w[:, :1] + 1e-3 * w[:, 3:4]  # a millionth of its square is its own: the shape is not known as well as that
+    found = considered(phi, nearly, y, shape=True)
+    assert found is not None
+    assert np.diag(found.whole)[2] == pytest.approx(PRIOR**2, rel=1e-2)
+
+
+def test_an_effect_that_comes_in_bursts_does_not_hide_in_its_own_variance() -> None:
+    _, phi, w = columns(0.6)
+    y = phi @ (2.0, 0.5, 6.0) + PRIOR * w[:, 1] + NOISE * np.random.default_rng(0).standard_normal(ROWS)
+    hidden, shown = (considered(phi, w[:, 1:2], y, bursts=1e4, limit=limit) for limit in (np.inf, 1.0))
+    assert hidden is not None
+    assert shown is not None
+    moved = np.linalg.lstsq(phi, PRIOR * w[:, 1])[0]
+    assert (np.abs(moved[1:]) < 1.3 * np.sqrt(np.diag(shown.seen))[1:]).all()
+    assert (np.diag(hidden.seen)[1:] < 0.5 * np.diag(shown.seen)[1:]).all()

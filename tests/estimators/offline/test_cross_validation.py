@@ -213,7 +213,7 @@ def test_standstills_left_out_are_those_that_were_in(truth: Any) -> None:
     rows = build(WholeRobot(truth.robot), truth.pieces(1))
     slides = rows.slides.copy()
     slides[300:700, 2] = False
-    rows = rows._replace(slides=slides)
+    rows = rows._replace(slides=slides, teaches=slides)
     shares, held = rows.shares(), np.arange(len(rows.y)) >= 500
     left = Taught.of(rows, shares).without(Taught.of(rows.part(held), shares[held]))
     X, y = (one[300:500] / np.sqrt(400.0) for one in (rows.X[:, 2], rows.y[:, 2]))
@@ -358,7 +358,8 @@ def test_what_holds_a_joint_that_never_moves_is_learnt_and_stays_doubtful(truth:
         parts.append(pieces(time, q, tau))
     rows, held = (build(models, part) for part in parts)
     assert rows.pushed.tolist() == [False, False, True]
-    rows = rows._replace(slides=rows.slides & ~rows.pushed)
+    slides = rows.slides & ~rows.pushed
+    rows = rows._replace(slides=slides, teaches=slides)
     for kind in ("honest", "still"):
         one = fit(models, rows, kind)
         found[kind] = float(np.abs(held.y - held.predicted(one.theta))[:, 2].mean())

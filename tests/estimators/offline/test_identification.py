@@ -159,7 +159,8 @@ def test_a_joint_that_stands_teaches_nothing(truth: Any) -> None:
     assert rows.slides[:, [0, 2]].all()  # reversals are motion
     found = fit(model, rows)
     assert (np.abs(found.theta - truth.theta)[found.learnt] < 4.0 * found.deviation[found.learnt]).all()
-    loud = fit(model, rows._replace(slides=np.ones_like(rows.slides)))
+    every = np.ones_like(rows.slides)
+    loud = fit(model, rows._replace(slides=every, teaches=every))
     place = model.base + [term.name for term in model.terms].index("offset.lift")
     assert abs(found.theta[place] - truth.theta[place]) < 0.2 < abs(loud.theta[place] - truth.theta[place])
 

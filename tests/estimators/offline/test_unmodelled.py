@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
+from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.fit import fit
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.motion import Piece, pieces
-from estimators.offline.robot.rows import RobotRows, build
+from estimators.offline.robot.rows import PASSED, RobotRows, build
 from estimators.offline.robot.unmodelled.friction import beyond_law
 from estimators.offline.robot.unmodelled.lag import rates, torque_lag
 from estimators.online.robot.findings.friction_discrepancy import KNOTS
@@ -218,3 +219,35 @@ def hat(rows: RobotRows, fastest: float, j: int, k: int, sign: float) -> Floats:
     share = np.clip(sign * rows.dq[:, j] / fastest, 0.0, KNOTS[-1])
     size = np.interp(share, KNOTS, np.arange(len(KNOTS)) == k)
     return np.asarray(np.where(rows.slides[:, j] & (share > 0.0), sign * size, 0.0))
+
+
+def test_friction_that_grows_in_a_slow_passage_does_not_make_coulomb_friction_smaller(truth: Any) -> None:
+    """A reversal takes a part of a second in which friction is less than the law says: 3 % with those rows."""
+    model = WholeRobot(truth.robot)
+    time, q, tau = truth.motion(80)
+    dq = RATE * np.gradient(q, axis=0)
+    tau += 2.0 * (np.tanh(dq / 0.01) - np.sign(dq)) + np.random.default_rng(80).normal(0.0, 0.02, tau.shape)
+    one = pieces(time, q, tau)
+    place = model.base + np.array([k for k, term in enumerate(model.terms) if term.name.startswith("coulomb")])
+    wrong, right = (
+        np.abs(fit(model, build(model, one, passages=passages)).theta[place] / 2.0 - 1.0).max()
+        for passages in (True, False)
+    )
+    assert right < 0.01 < wrong
+    found = identify(truth.robot, one, [], ())
+    assert np.abs(found.fit.theta[place] / 2.0 - 1.0).max() < 0.01
+
+
+def test_rows_about_a_quick_reversal_between_two_rows_do_not_teach_and_those_of_a_memory_do(truth: Any) -> None:
+    t = np.arange(2000) / RATE
+    q = np.column_stack([0.5 * np.sin(2.0 * np.pi * f * t + 0.3) for f in (0.7, 0.4, 6.0)])
+    some = pieces(t, q, np.random.default_rng(1).standard_normal(q.shape))
+    rows = build(WholeRobot(truth.robot), some, passages=False)
+    for j, f in ((0, 0.7), (1, 0.4)):
+        turns = (np.pi * (np.arange(20) + 0.5) - 0.3) / (2.0 * np.pi * f)
+        far = np.abs(rows.time[:, np.newaxis] - turns).min(axis=1)
+        assert not rows.teaches[far < 0.9 * PASSED, j].any()
+        assert rows.teaches[far > PASSED + 0.03, j].all()
+    assert rows.teaches[:, 2].all(), "of this joint hardly a row would be left"
+    law = MaxwellSlipSettings(spread=1.0)
+    assert build(WholeRobot(truth.robot, (law,) * 3), some, passages=False).teaches.all()

@@ -101,7 +101,7 @@ def test_an_interrupted_benchmark_ends_what_it_has_begun(tmp_path: Path, what: s
             assert running.poll() is None, running.stderr
             time.sleep(0.05)
         running.send_signal(what)
-        running.communicate(timeout=30)
+        running.communicate(timeout=120)
     assert running.returncode == 130
     assert told.read_text() == "ended"
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgpack
 import zmq
@@ -60,6 +60,12 @@ class SendingService:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = open_publisher(self._context, inside)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def send(self, update: Mapping[str, Any]) -> None:
         """Send one summary."""
         self._socket.send_multipart((f"summary/{update['joint']}".encode(), msgpack.packb(update)))
@@ -76,7 +82,7 @@ class SendingService:
             self.send(summary("nobody", 0, 0.0, joint="before all"))
 
     def close(self) -> None:
-        """Close the sockets."""
+        """Close the sockets; idempotent."""
         self._socket.close(100)
         self._context.term()
         self._forwarder.close()

@@ -65,6 +65,7 @@ def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
     """The friction beyond the law in these rows, from the θ that was learnt from them."""
     places = rows.q.min(axis=0), rows.q.max(axis=0)
     rows = rows.teaching()
+    rows = rows._replace(slides=rows.teaches)
     residual, weights = rows.y - rows.predicted(found.theta), found.weights[0]
     fastest = np.maximum(np.abs(rows.dq).max(axis=0, initial=0.0), 1e-9)
     B = _hats(rows, fastest, places)

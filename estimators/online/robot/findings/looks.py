@@ -31,12 +31,18 @@ class Sums(NamedTuple):
     squares: Floats  # (n,) of y
     rows: Floats  # (n,) that say something
     pulls: Floats  # (k,) what the encoders' steps add to Σ W Zᵀr
+    forward: Floats  # (n,) those of the rows in which a joint moves forward
     places: Integers  # (n, m) of each joint's columns among all
 
     def plus(self, other: "Sums", weight: float = 1.0) -> "Sums":
         """These, times weight, and others."""
-        G, d, squares, rows, pulls = (weight * mine + theirs for mine, theirs in zip(self[:5], other[:5], strict=True))
-        return Sums(G, d, squares, rows, pulls, self.places)
+        both = zip(self[:-1], other[:-1], strict=True)
+        return Sums._make([*(weight * mine + theirs for mine, theirs in both), self.places])
+
+    @property
+    def rarer(self) -> Floats:
+        """Rows (n,) of the direction in which a joint has moved less."""
+        return np.minimum(self.forward, self.rows - self.forward)
 
     def against(self, psi: Floats) -> tuple[Floats, Floats]:
         """c (n, m) and squares (n,) of the residual against ψ (k,)."""
@@ -69,10 +75,10 @@ def _add(every: Floats, pulls: Floats, places: Integers, weights: Floats, G: Flo
                 G[at, places[j, k]] += weights[j] * every[j, i, k]
 
 
-def sums_of(Z: Floats, y: Floats, there: Floats, pulls: Floats, places: Integers) -> Sums:
+def sums_of(Z: Floats, y: Floats, there: Floats, dq: Floats, pulls: Floats, places: Integers) -> Sums:
     """Sums of a look; Z: (rows, n, k); y, there: (rows, n) torque, and 1 where a row says something, else 0.
 
-    places: see Sums.
+    dq: (rows, n) speeds; places: see Sums.
     """
     own = np.take_along_axis(Z, places[None], axis=2)
     columns = np.ascontiguousarray((own * there[:, :, None]).transpose(1, 0, 2))
@@ -84,6 +90,7 @@ def sums_of(Z: Floats, y: Floats, there: Floats, pulls: Floats, places: Integers
         (torque[:, :, 0] ** 2).sum(axis=1),
         there.sum(axis=0),
         pulls,
+        (there * (dq > 0.0)).sum(axis=0),
         places,
     )
 

@@ -214,15 +214,15 @@ def test_a_running_outlet_tells_and_counts_and_shows_its_page_while_a_receiver_s
         outlet = restart(tmp_path, more=["--webhook", f"http://127.0.0.1:{port}", str(tmp_path / "other")])
         core = make_core(tmp_path)
         try:
-            took, until = list[float](), time.monotonic() + 4.0
-            while time.monotonic() < until:
+            took, deadline = list[float](), time.monotonic() + 180.0
+            while len(took) < 60 or sorted(took)[len(took) // 2] >= 10.0:  # an attempt takes twenty seconds
+                assert time.monotonic() < deadline, took
                 body = core.publications["elbow"].head("change", time.time()) | {"records": [record()]}
                 core.updates.send_multipart((b"change/elbow", msgpack.packb(body)))
                 start = time.monotonic()
                 assert not scraped("notifications_sent_total")
                 took.append(time.monotonic() - start)
                 time.sleep(0.05)  # between two messages
-            assert sorted(took)[len(took) // 2] < 10.0, "an attempt takes twenty seconds"
         finally:
             core.close()
 

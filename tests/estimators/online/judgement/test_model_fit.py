@@ -261,7 +261,10 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     assert fit.cause_of(learner)(0, 1e3) == (Reason("residual_not_noise"),)
     learner.state.unmodelled[0, 0] = 1e6
     assert fit.cause_of(learner)(0, 1e3) == (), "what no motion has shown is no residual"
-    learner.misfit[0, 0] = 1e6
+    learner.misfit[0, 0], fit.state.effects[0, 0] = 1e6, 0.0
+    fit.state.share = 0.1
+    assert fit.cause_of(learner)(0, 1e3) == (), "a value that is followed, or that no row identifies, is no residual"
+    fit.state.share, fit.state.effects[0, 0] = 0.0, 1e6
     assert fit.cause_of(learner)(0, 1e3) == (Reason("reversal_friction"),)
     fit.begin(parts.history.total)
     assert fit.cause_of(learner)(0, 1e3) == (), "rows from before an alarm pulled at what θ was then"
@@ -269,6 +272,38 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     assert fit.cause_of(learner)(0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.state.left = 0.0
     assert fit.cause_of(learner)(0, 1e3) == ()
+
+
+def test_what_makes_a_prediction_uncertain_is_its_largest_source() -> None:
+    joint = phases()
+    joint.absorb(rows(20.0))
+    fit, learner = joint.parts.fit, joint.parts.learner
+    fit.state.left, fit.state.share = 0.1, 0.01
+    fit.state.late[:], fit.state.effects[:], learner.misfit[:] = 0.0, 0.0, 0.0
+    learner.misfit[0, 0] = 1e6  # of a value that is followed
+    assert fit.cause_of_all(learner) == ()
+    fit.state.effects[0, 0] = 1e6
+    assert fit.cause_of_all(learner) == fit.causes
+    fit.state.late[0, 0] = 1e4
+    assert fit.cause_of_all(learner) == (Reason("instant_not_identifiable"),)
+
+
+def test_values_that_jump_as_often_as_residuals_remember_are_not_trusted() -> None:
+    """Inertia and gravity of sound rows are 15 % larger and smaller in turn, from before the start ends."""
+    given = rows(90.0)
+    factor = np.ones((len(given.time), 6))
+    factor[:, [0, 4, 5]] += (0.15 * np.sign(np.sin(given.time * 1e-9 * math.pi / 10.0 + 0.5 * math.pi)))[:, None]
+    joint, sound = phases(), phases()
+    changing = given._replace(y=given.y + np.einsum("rop,rp->ro", given.phi, (factor - 1.0) * THETA))
+    valid = 0
+    for first in range(0, len(given.time), 100):
+        joint.absorb(changing.part(slice(first, first + 100)))
+        sound.absorb(given.part(slice(first, first + 100)))
+        valid += first >= 3000 and joint.estimate().status is Status.VALID
+    assert valid <= 3, "of sixty looks"
+    assert joint.estimate().reasons
+    assert sound.estimate().status is Status.VALID
+    assert not sound.parts.fit.spoiled
 
 
 def test_an_elastic_drive_has_a_name() -> None:

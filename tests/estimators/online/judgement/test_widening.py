@@ -126,11 +126,18 @@ def considered(
             most = np.sqrt(gram[-1, -1] / fit.rows[output])
             if cause != ANGLE:
                 most /= np.sqrt(np.mean(np.diag(gram)[raw[P:-1]]) / fit.rows[output])
-            size = fit.settings.prior if cause in (ANGLE, PLACE, SATURATION) else SMALL
+            size = fit.settings.prior if cause in (ANGLE, PLACE, SATURATION, TORQUE) else SMALL
+            own = judged.own[P + output * OWN + first + np.arange(count)]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                slope, blocks = own[:, 0] / own[:, 1], own[:, 1] ** 2 / own[:, 2]
+                left = np.maximum(own[:, 5] - 2.0 * slope * own[:, 6] + slope**2 * own[:, 7], 0.0)
+                variances = np.where((own[:, 2] > 0.0) & (blocks > 1.0), left * blocks / (blocks - 1.0), np.inf)
+            if cause != TORQUE:
+                variances[:] = np.inf
             any_, *of_it = unmodelled_torque(
                 directions.inverse, gram[np.ix_(raw, raw)] * rls.noise[0] / rls.noise[output],
                 covariance[np.ix_(among, among)], judged.theta, rls.variance() * float(rls.noise[0]), floor[0],
-                floor[1] * square, floor[2] * square, size * most, most,
+                floor[1] * square, floor[2] * square, size * most, most, variances, cause == TORQUE,
             )  # fmt: skip
             assert any_
             seen, whole, prior = seen + of_it[0], whole + of_it[1], prior + of_it[2] * (cause == ANGLE)

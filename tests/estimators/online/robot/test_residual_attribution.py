@@ -524,3 +524,25 @@ def test_the_deviation_of_a_mass_holds_that_of_the_torques_unit(scale: float) ->
 def test_links_known_to_a_tenth_tell_the_unit_of_a_current_to_less() -> None:
     """Nine equal numbers, each known to 30 %, tell their common factor to 10 %."""
     assert torque_scale(np.full(9, 2.0), 0.36 * np.eye(9)) == pytest.approx(0.1)
+
+
+def test_what_is_held_stays_as_well_known_when_a_start_ends() -> None:
+    """With its looks forgotten a payload was known by the next half second alone, and up to a fifth off."""
+    looks, body = Looks(), standard(2.0, np.array([0.0, 0.0, 0.06]), 0.01 * np.eye(3))
+    looks.told(20)
+    assert "payload" in looks.told(12, load=body)
+    before = looks.causes.payload
+    looks.causes.settle()
+    looks.told(1, load=body)
+    after = looks.causes.payload
+    assert after.mass_deviation < 1.1 * before.mass_deviation
+    assert abs(after.mass - 2.0) < 4.0 * after.mass_deviation
+
+
+def test_joints_that_have_moved_one_way_since_a_change_may_have_begun_are_known() -> None:
+    looks = Looks()
+    moves = np.array([1.0, 1.0, 0.0])
+    looks.told(20, moves=moves)
+    assert not looks.causes.known().one_way.any(), "nothing has begun"
+    looks.told(3, steady=3.0, moves=moves)
+    assert looks.causes.known().one_way.tolist() == [False, False, True], "the last has not moved at all"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.nnls import Integers
@@ -37,6 +38,7 @@ class RobotKnowledge:
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is found now may have been there before
     looks: int  # since something has been unexplained
+    one_way: NDArray[np.bool_]  # (n,) joints that have moved one way only since
     sizes: dict[int, Floats] = field(default_factory=dict)  # of each joint's friction, once they are asked for
 
     @property
@@ -108,6 +110,7 @@ class Cause:
     joints: tuple[int, ...]  # the joints that it names; empty for a cause of the whole robot
     looks: int  # looks in a row that must agree before it is reported
     rarity: float = 0.0  # nats that its evidence is reduced by, as it is so much rarer than the others
+    simpler: str = ""  # name of its special case, which is reported where rows show no more than that
     any_size: bool = False  # whether it may be larger than its prior by any factor: each size is then as likely
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Cause, Fitted, RobotKnowledge
+from estimators.online.robot.findings.causes.steady_torque import LASTS
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half more, a worn one half.
@@ -58,11 +59,16 @@ class JointFriction(Cause):
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Each may change the friction by CHANGES."""
-        return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
+        return self.root(known) ** 2
 
     def root(self, known: RobotKnowledge) -> Floats:
-        """The root of the prior, which is diagonal."""
-        return np.diag(np.concatenate([CHANGES * sizes(known, j) for j in self.joints]))
+        """The root of the prior, which is diagonal.
+
+        Of a joint that has moved one way only, friction and a torque that acts on it, such as a zero that creeps, are
+        one, as long as the latter may be a push.
+        """
+        pushed = known.one_way & (known.looks < LASTS and not known.starting)
+        return np.diag(np.concatenate([CHANGES * sizes(known, j) * (not pushed[j]) for j in self.joints]))
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether friction brakes everywhere."""

@@ -23,6 +23,7 @@ class Links(Cause):
     joints: tuple[int, ...] = ()
     name: str = "links"
     looks: int = LOOKS
+    simpler: str = "payload"
 
     def places(self, known: RobotKnowledge) -> Integers:
         """The base parameters."""

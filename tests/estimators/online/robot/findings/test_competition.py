@@ -51,7 +51,8 @@ def known(starting: bool = False, looks: int = 4, carried: Floats | None = None)
     prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
     held = np.zeros(COLUMNS.size)
     held[COLUMNS.body] = 0.0 if carried is None else carried
-    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), held, BODIES, starting, looks)
+    one_way = np.zeros(N, np.bool_)
+    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), held, BODIES, starting, looks, one_way)
 
 
 def motion(rows: int = ROWS) -> Floats:
@@ -105,7 +106,7 @@ def window(residual: Floats, rows: int = ROWS, looks: int = 4) -> tuple[Window, 
     """A window of the model's torque and this residual (rows, n), and the columns."""
     Z, torque = columns_of(rows)
     there = np.ones((rows, N))
-    return Window(sums_of(Z, torque + residual, there, np.zeros(COLUMNS.size), PLACES), looks), Z
+    return Window(sums_of(Z, torque + residual, there, motion(rows)[1], np.zeros(COLUMNS.size), PLACES), looks), Z
 
 
 def test_sums_of_the_columns_that_a_joint_has_are_those_of_all_columns() -> None:
@@ -113,7 +114,7 @@ def test_sums_of_the_columns_that_a_joint_has_are_those_of_all_columns() -> None
     residual, there = rng.normal(size=(ROWS, N)), (rng.random((ROWS, N)) < 0.8).astype(float)
     Z, torque = columns_of()
     y, weights, moved, pulls = torque + residual, np.array([0.5, 2.0, 3.0]), 0.1 * rng.normal(size=COLUMNS.size), psi()
-    own = sums_of(Z, y, there, pulls, PLACES)
+    own = sums_of(Z, y, there, motion()[1], pulls, PLACES)
     assert PLACES.shape[1] < COLUMNS.size
     left = (y - Z @ moved) * there
     c, squares = own.against(moved)
@@ -441,7 +442,7 @@ def test_each_cause_has_words_of_its_own() -> None:
 def test_looks_are_summed_over_the_last_ones_and_since_a_change_may_have_begun() -> None:
     def one(value: float) -> Sums:
         each = np.full((1, 2, 2), value), np.full((1, 2), value), np.full(1, value), np.full(1, 25.0), np.zeros(2)
-        return Sums(*each, np.array([[0, 1]]))
+        return Sums(*each, np.full(1, 20.0), np.array([[0, 1]]))
 
     looks = Looks()
     for value in (1.0, 2.0, 4.0, 8.0, 16.0):
@@ -459,3 +460,51 @@ def test_looks_are_summed_over_the_last_ones_and_since_a_change_may_have_begun()
     assert len(looks.windows()) == 2
     looks.clear()
     assert looks.windows() == []
+
+
+def competed(residual: Floats, *causes: Cause) -> Standing:
+    """What a long window of a start makes of a residual."""
+    told = known(starting=True)
+    seen, usual, alike = window(residual, 600)[0], np.full(N, NOISE**2), np.ones(N)
+    psi_there = np.concatenate([told.theta, np.zeros(COLUMNS.size - len(told.theta))])
+    standing = compete(causes, told, psi_there, [seen], usual, alike)
+    assert standing is not None
+    return standing
+
+
+def test_a_body_that_is_carried_is_not_heavier_links_however_narrow_their_prior_is() -> None:
+    """Links contain it: of what both explain, only the widths of their priors would decide."""
+    noise = NOISE * np.random.default_rng(8).standard_normal((600, N))
+    Z, _ = columns_of(600)
+    load = standard(0.5, np.array([0.02, 0.0, 0.05]), 0.001 * np.eye(3))
+    [without] = competed(noise + Z[:, :, COLUMNS.body] @ load, Links()).fitted
+    standing = competed(noise + Z[:, :, COLUMNS.body] @ load, PayloadCause(), Links())
+    assert without.cause == Links()
+    assert standing.best is not None
+    assert standing.best.evidence < without.evidence, "by evidence alone these would be links"
+    assert standing.best.cause == PayloadCause()
+    assert standing.decided
+    bodies = BODIES.copy()
+    bodies[0] *= 1.3
+    bodies[1] *= 0.8
+    q, dq, ddq = motion(600)
+    other = competed(noise + MODEL.torque(bodies - BODIES, q, dq, ddq), PayloadCause(), Links())
+    assert other.best is not None
+    assert other.best.cause == Links(), "these are not the last link's alone"
+
+
+def test_friction_of_a_joint_that_moved_one_way_only_is_none_while_a_push_may_last() -> None:
+    """A zero that creeps while its joint turns one way is as much friction as it is a zero."""
+    one_way = np.array([False, True, False])
+    for looks, starting, free in ((LASTS - 1, False, False), (LASTS, False, True), (4, True, True)):
+        told = replace(known(starting, looks), one_way=one_way)
+        alone, every = JointFriction((1,)), JointFriction((0, 1, 2))
+        assert bool(alone.root(told).any()) is free
+        np.testing.assert_array_equal(alone.prior(told), alone.root(told) @ alone.root(told).T)
+        own = np.diag(every.root(told)).reshape(N, -1)
+        assert own.any(axis=1).tolist() == [True, free, True]
+    dq = np.array([[1.0, 1.0, -1.0], [1.0, 2.0, 1.0], [-1.0, 3.0, 1.0]])
+    there = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    Z, places = np.ones((3, N, 2)), np.tile(np.arange(2), (N, 1))
+    sums = sums_of(Z, there, there, dq, np.zeros(2), places)
+    assert sums.plus(sums).rarer.tolist() == [2.0, 0.0, 0.0]
