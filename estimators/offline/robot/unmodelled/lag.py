@@ -38,7 +38,7 @@ def _shown(rows: RobotRows) -> Floats:
     """The rates of the joints that show their lag for long enough, in rows that teach; 0 of the others."""
     found = rates(rows)
     told = (found != 0.0) & rows.teaches & rows.moves[:, None]
-    return found * (told.sum(axis=0) * np.median(np.diff(rows.time)) >= SHOWN)
+    return np.asarray(found * (told.sum(axis=0) * np.median(np.diff(rows.time)) >= SHOWN))
 
 
 def rates(rows: RobotRows) -> Floats:
