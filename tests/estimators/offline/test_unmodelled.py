@@ -82,6 +82,23 @@ def test_friction_that_turns_round_late_is_no_lag(truth: Any) -> None:
         assert (np.abs(lag.values) < LAG_SPREAD).all()
 
 
+@pytest.mark.parametrize("seconds", [1.5, 10.0])
+def test_a_lag_that_a_joint_shows_for_seconds_only_stays_unknown(truth: Any, seconds: float) -> None:
+    """A torque that is 2 ms early. Of the second joint only so much is slid through; the others show it throughout."""
+    time, q, tau = truth.motion(75)
+    early = np.column_stack([np.interp(time + 2e-3, time, one) for one in tau.T])
+    rows = build(WholeRobot(truth.robot), pieces(time, q, early))
+    which = np.ones_like(rows.slides)
+    which[:, 1] = rows.time < rows.time[0] + seconds
+    rows = rows._replace(slides=rows.slides & which, teaches=rows.teaches & which)
+    found = fit(WholeRobot(truth.robot), rows)
+    lag = torque_lag(rows, found, beyond_law(rows, found))
+    unknown = np.array([False, seconds < 2.0, False])
+    assert ((lag.values == 0.0) == unknown).all()
+    assert np.sqrt(np.diag(lag.covariance))[unknown] == pytest.approx(LAG_SPREAD)
+    assert (lag.moves[:, unknown] == 0.0).all()
+
+
 def test_recordings_that_begin_at_the_same_time_have_clocks_of_their_own(truth: Any) -> None:
     """Reversals of one recording hide nothing in another, whatever their clocks show."""
     rows = build(WholeRobot(truth.robot), [*truth.pieces(72), *truth.pieces(73), *truth.pieces(74)])
