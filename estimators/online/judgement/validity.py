@@ -5,7 +5,7 @@ With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the mot
     the prediction is good      √tr(RΣ) ≤ SMALL · s, lost at LOSE times that, every value is within its range, and the
                                 torque is what moves the joint (moves)
     a parameter is known        √Σ*_ii ≤ ℓ_i = max(GOOD·|θ_i|, SMALL · s / leverage_i), lost at LOSE times that
-    … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
+    … is not identifiable       1/√(Σ⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
 
 Σ* = Σ + what torques of the angle that the model lacks may have done to θ (misfit/unmodelled_torque.py). They are
 included for parameters, but not for the prediction of the remembered motion, which they make right. σ holds Σ and the
@@ -279,7 +279,7 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
         code = NOT_IDENTIFIABLE
     if code == NOT_IDENTIFIABLE and alone <= prior:
         anew = judged.renew or before != code
-        bits = partners(judged.whole, which, limit) if anew else judged.partners[which]
+        bits = partners(judged.covariance, which, limit) if anew else judged.partners[which]
     if code != before or bits != judged.partners[which]:
         judged.changes += 1
     judged.states[which], judged.partners[which] = code, bits
@@ -294,10 +294,10 @@ def judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
     p = len(judged.valid)
     alone, usable = np.empty(p), True
     for i in range(p):
-        alone[i] = np.sqrt(max(judged.whole[i, i], 0.0))
+        alone[i] = np.sqrt(max(judged.covariance[i, i], 0.0))
         usable = usable and np.isfinite(alone[i]) and alone[i] > 0.0
     if usable:
-        conditional(judged.whole, alone)
+        conditional(judged.covariance, alone)
     for i in range(p):
         _judge_parameter(judged, i, alone[i], leverage[i], signal)
         judged.valid[i] = judged.states[i] == KNOWN and plausible(judged, i)

@@ -58,15 +58,17 @@ def test_what_is_shown_later_is_known_then() -> None:
     fed(joint, values[:25_000])
     found = fed(joint, values[25_000:41_000], 25_000)
     assert found.status is Status.VALID, found.reasons
-    assert found.known[:3] == (True, True, True)
+    assert found.known[:2] == (True, True)
     assert found.values == pytest.approx(list(TRUTH.values()), rel=0.02)
     assert found.deviations.max() < 0.1, "the alarm has made it forget most of the other way, but not that it was told"
     found = fed(joint, values[41_000:], 41_000)
     assert found.status is Status.VALID, found.reasons
-    assert all(found.known)
     for name, value, deviation in zip(found.names, found.values, found.deviations, strict=True):
         assert value == pytest.approx(TRUTH[name], rel=0.02), name
-        assert deviation < 0.05, name
+        assert name == "coulomb" or deviation < 0.05, name
+    # the torque always has the sign of the speed, so a dead zone of the torque would be Coulomb friction
+    assert [state.unmodelled_torque for state in found.states] == [name == "coulomb" for name in found.names]
+    assert found.deviations[2] < 3.0 * 0.05 * np.abs(values[41_000:, 1]).mean()
 
 
 def test_a_small_arc_does_not_tell_gravity_from_an_offset() -> None:
