@@ -43,12 +43,12 @@ ECCENTRIC: Final = {
 }
 BELT: Final = {"lies": "below three deviations of its column a belt is not distinguished from noise; none is material"}
 SWITCHED: Final = (
-    "the truth jumps as often as residuals remember: θ is the mean of two, and blocks of 1 s do not show it"
+    "the truth jumps as often as residuals remember: in the second after a jump no row shows yet that θ is of before"
 )
 ZONE: Final = dict.fromkeys(
     ("lies", "material"),
-    "where torque and speed nearly always have one sign it is Coulomb friction: who knew its shape would not see it in "
-    "two minutes of one such joint in eight",
+    "where torque and speed nearly always have one sign it is Coulomb friction, and that is not known; where they differ "
+    "at times, these rows are few and show it late",
 )
 LARGER: Final = dict.fromkeys(
     ("lies", "material"),
