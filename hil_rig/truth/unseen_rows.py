@@ -47,8 +47,8 @@ SWITCHED: Final = (
 )
 ZONE: Final = dict.fromkeys(
     ("lies", "material"),
-    "where torque and speed nearly always have one sign it is Coulomb friction, and that is not known; where they differ "
-    "at times, these rows are few and show it late",
+    "where torque and speed nearly always have one sign it is Coulomb friction, and that is not known; where they "
+    "differ at times, these rows are few and show it late",
 )
 LARGER: Final = dict.fromkeys(
     ("lies", "material"),
