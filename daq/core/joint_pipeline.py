@@ -84,7 +84,7 @@ class JointPipeline:
         self._last_words: UpdateWords | None = None  # words of the last update; None if a new form is needed
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
-        self.comparison = Comparison(joint.model.kind, joint.drift, publication, units, place)
+        self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, channels, publication, self.comparison.records)
         extra = ((GEAR_STATE, self.gear), (CLEARANCE_STATE, self.clearance))  # their names in a checkpoint
         self.extra_pipelines = {name + ending: one for ending, one in extra if one is not None}
@@ -100,7 +100,7 @@ class JointPipeline:
             watches=self._watch.state,
             last_judged=np.zeros(len(self.estimator.phases.parts.names)),
         )
-        self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records, place)
+        self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
     def absorb(
         self,

@@ -156,23 +156,16 @@ class Comparison:
     """
 
     def __init__(
-        self,
-        model: str,
-        settings: DriftSettings,
-        publication: Publication,
-        units: Mapping[str, str] | None = None,
-        place: float = 0.0,
+        self, model: str, settings: DriftSettings, publication: Publication, units: Mapping[str, str] | None = None
     ) -> None:
-        """model: its kind, which must be the baseline's as well; units: of a joint's parameters; None: the robot;
-        place: of the joint among all, from 0 to 1, so that they are not all compared in one turn."""
+        """model: its kind, which must be the baseline's as well; units: of a joint's parameters; None: the robot."""
         self._model, self._settings, self._publication = model, settings, publication
         self._baseline: Baseline | None = None  # the baseline, whether it fits the model or not
         self._own = False  # whether the reference is the values of the joint's own start
         self._settling = 0  # comparisons during which these may still be replaced
         self._drift: Drift | None = None
         self._friction: Map = {}  # the friction law at the last comparison
-        self._ahead = round(place * EVERY)  # ns by which its seconds begin before those of the rows' clock
-        self._looked = -1  # number of the second of the last comparison
+        self._looked = -1  # s on the clock of the rows, time of the last comparison
         self._wear: Map = {}  # wear as the history has judged it
         self.records = None if units is None else ChangeRecords(publication, units)
         self.causes: CauseWatch | None = None  # only if the joint has torque and position
@@ -186,12 +179,11 @@ class Comparison:
 
     def due(self, time: int) -> bool:
         """Whether an estimate at this time (ns) would be compared."""
-        compared = self._baseline is not None or self.records is not None
-        return compared and (time + self._ahead) // EVERY != self._looked
+        return (self._baseline is not None or self.records is not None) and time // EVERY != self._looked
 
     def next_due(self, time: int) -> int:
         """Return the time (ns) from which an estimate after the given time (ns) may be compared; 0: at any time."""
-        return 0 if self.due(time) else ((time + self._ahead) // EVERY + 1) * EVERY - self._ahead
+        return 0 if self.due(time) else (time // EVERY + 1) * EVERY
 
     def compare(
         self,
@@ -219,8 +211,7 @@ class Comparison:
             if self._drift is None or law != self._friction or len(estimate.names) == own:
                 return []
             estimate = _from(estimate, own)
-        fresh = self._looked < 0 or law != self._friction
-        self._looked = (estimate.time + self._ahead) // EVERY
+        fresh, self._looked = self._looked < 0 or law != self._friction, estimate.time // EVERY
         self._friction = law
         messages = self._begin(law, estimate.names, timestamp) if fresh else []
         if self._drift is not None:

@@ -12,32 +12,23 @@ class JointSummary:
     """The summaries of one joint."""
 
     def __init__(
-        self,
-        model: str,
-        unit: str,
-        units: Map,
-        publication: Publication,
-        use: JointUse,
-        records: ChangeRecords | None,
-        place: float = 0.0,
+        self, model: str, unit: str, units: Map, publication: Publication, use: JointUse, records: ChangeRecords | None
     ) -> None:
         """model: kind of the joint's model; unit: unit of its torque (force); units: units of its parameters, by name;
-        use: its counts; records: records of its changes; place: place of the joint among all joints, from 0 to 1, so
-        that not all summaries are made in one turn."""
+        use: its counts; records: records of its changes."""
         self._fixed = {"model": model, "unit": unit}
         self._units, self._publication, self._use, self._records = units, publication, use, records
-        self._ahead = round(place * EVERY)  # ns by which its seconds begin before those of the samples' clock
-        self._last = -1  # number of the second of the last summary
+        self._last = -1  # s on the clock of the samples, time of the last summary
         self._status = ""
 
     def due(self, tick: int) -> bool:
         """Whether a summary is due at this sample (ns)."""
-        return (tick + self._ahead) // EVERY != self._last
+        return tick // EVERY != self._last
 
     @property
     def next_due(self) -> int:
         """Time of the sample (ns) at which the next summary is due."""
-        return (self._last + 1) * EVERY - self._ahead
+        return (self._last + 1) * EVERY
 
     def messages(self, estimate: Estimate, tick: int, timestamp: float) -> list[tuple[bytes, bytes]]:
         """Return the summary if one is due, or if the status has changed since the last one.
@@ -47,7 +38,7 @@ class JointSummary:
         status = estimate.status.value
         if not self.due(tick) and status == self._status:
             return []
-        self._last, self._status = (tick + self._ahead) // EVERY, status
+        self._last, self._status = tick // EVERY, status
         names = estimate.names
         body = self._publication.head("summary", timestamp) | self._fixed
         body |= {

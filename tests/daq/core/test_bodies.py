@@ -5,9 +5,7 @@ import math
 import msgpack
 import numpy as np
 
-from daq.config.sections import DriftSettings
 from daq.core.changes.change_records import ChangeRecord, ChangeRecords
-from daq.core.changes.drift import Comparison
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.joint_use import JointUse, absorb_use
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
@@ -168,27 +166,3 @@ def test_a_summary_comes_once_a_second_and_at_once_where_the_status_is_another()
         0, Phase.NORMAL, Status.VALID, (), (), np.zeros(0), np.zeros(0), 0.0, 1.0, 0.0, 0.0, 0.0
     ), 0, 0.0)  # fmt: skip
     assert msgpack.unpackb(body)["changed"] == {}
-
-
-def test_joints_are_summed_up_and_compared_one_after_the_other() -> None:
-    publication, use, joints = Publication("arm", "elbow", 4, "N·m"), JointUse(("position", "torque"), "N·m"), 5
-    summaries = [JointSummary("rigid", "N·m", {}, publication, use, None, k / joints) for k in range(joints)]
-    comparisons = [Comparison("rigid", DriftSettings(), publication, {}, k / joints) for k in range(joints)]
-    names = ("coulomb",)
-    summed, compared = [list[int]() for _ in summaries], [list[int]() for _ in summaries]
-    for tick in range(10 * SECOND, 14 * SECOND, SECOND // 50):
-        estimate = Estimate(
-            tick, Phase.NORMAL, Status.VALID, (), names, np.ones(1), np.ones(1), 0.03, 1.0, 0.0, 0.0, 100.0
-        )
-        for k, (summary, one) in enumerate(zip(summaries, comparisons, strict=True)):
-            if summary.messages(estimate, tick, tick / SECOND):
-                summed[k].append(tick)
-                assert tick < summary.next_due <= tick + SECOND
-            if one.due(tick):
-                one.compare(estimate, dict, tick / SECOND)
-                compared[k].append(tick)
-                assert tick < one.next_due(tick) <= tick + SECOND
-    for ticks in (summed, compared):
-        later = [set(one[1:]) for one in ticks]  # the first is due at once
-        assert all(np.all(np.diff(one)[1:] == SECOND) and len(one) >= 3 for one in ticks)
-        assert len(set[int]().union(*later)) == sum(map(len, later))
