@@ -154,7 +154,8 @@ def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said
     [(first, last, count, robots)] = Reader(str(tmp_path / "lake")).rows(RAW, times, 0, float("inf"))
     assert begun - 5.0 < first <= last < time.time()
     off, strangers = (
-        int(log.split(words)[0].split()[-1]) for words in (" of robots whose clocks are off", " of robots that are not")
+        int(log.rsplit(words, 1)[0].split()[-1])
+        for words in (" of robots whose clocks are off", " of robots that are not")
     )
     assert count <= off <= senders.sent + 1, "the last value may come twice: a new subscriber is sent it"
     assert strangers > 0
