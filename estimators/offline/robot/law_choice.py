@@ -343,9 +343,9 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
 
 
 def without_passages(model: WholeRobot, choice: Choice, pieces: list[Piece]) -> Choice:
-    """The same law, taught without the slow passages of joints whose law says nothing of them; model: with that law.
+    """Return the choice with its laws taught without slow passages, for joints whose law does not describe these.
 
-    Laws were compared by all rows: one that tells the friction there is to be better for it.
+    model: with the chosen laws. Laws are compared by all rows, so that one which describes slow passages gains by it.
     """
     if choice.other is not None or all(map(model.passes_slowly, range(model.tree.size()))):
         return choice
