@@ -71,15 +71,24 @@ class SendingService:
         self._socket.send_multipart((f"summary/{update['joint']}".encode(), msgpack.packb(update)))
 
     def send_before_all(self) -> None:
-        """Send a summary before anybody subscribes.
+        """Send a summary before anybody subscribes, and wait until it has left the public socket.
 
         A new subscriber is sent the last values. When this one has come, its subscription has been answered, and what
-        is sent from then on comes once.
+        is sent from then on comes once. A subscriber to events, which are never sent twice, sees when the summary is
+        out: the event that follows it has come.
         """
-        deadline = time.monotonic() + 60.0
-        while not self._forwarder.tap.poll(20):
-            assert time.monotonic() < deadline
+        with self._context.socket(zmq.SUB) as events:
+            events.setsockopt(zmq.RCVTIMEO, 60_000)
+            events.setsockopt_string(zmq.SUBSCRIBE, "event/")
+            events.connect(self.endpoint)
+            deadline = time.monotonic() + 120.0
+            while not events.poll(20):
+                assert time.monotonic() < deadline
+                self._socket.send_multipart((b"event/elbow", b"first"))
             self.send(summary("nobody", 0, 0.0, joint="before all"))
+            self._socket.send_multipart((b"event/elbow", b"last"))
+            while events.recv_multipart()[1] != b"last":
+                pass
 
     def close(self) -> None:
         """Close the sockets; idempotent."""
