@@ -35,7 +35,7 @@ test: $(VENV)/test.stamp  ## every test (slow ones excepted), and beside them li
 	+$(MAKE) --no-print-directory --jobs=4 --output-sync=target FIRST="compiled collected" tests check interpreted
 
 tests: $(VENV)/test.stamp $(FIRST)  # many wait for what they watch; `+` lets the others' words wait, and these be seen at once
-	+@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(TEST)
+	+@$(BIN)/python tests/support/second_look.py -m "not slow" $(WORKERS) $(TEST)
 
 compiled: $(VENV)/test.stamp  # those of the tests, too: each worker would compile all of them
 	$(BIN)/jointwatch compile
