@@ -1,7 +1,7 @@
 """`jointwatch rig NAME`: play a robot's joints, with known truth, on a wire, in real time.
 
 stdout is data: a table when the wire is open (rig, wire and truth), and a table at the end (sent frames, errors, and
-the truth at that time); with --json one JSON object each. stderr is for people. Exit codes: 0, 1 runtime, 2 usage.
+the truth at that time); with --json two JSON objects. Messages go to stderr. Exit codes: 0, 1 runtime, 2 usage.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults = Faults(options.fault, options.seed)
         robot = RigRobot(joints, faults, options.loop)
         if options.wire == "udp" and options.speed == float("inf"):
-            raise RigError("--speed inf needs a wire that can say stop: slcan or serial")
+            raise RigError("--speed inf needs a wire with flow control: slcan or serial")
         if options.wire == "serial" and len(joints) > SERIAL_NODES:
             raise RigError(f"--joints: expected at most {SERIAL_NODES} on a serial line, found {len(joints)}")
     except RigError as error:
@@ -146,7 +146,7 @@ def _joints(options: argparse.Namespace) -> dict[str, Plant]:
         if own == general:
             continue
         if name not in robot or type(general).robot is not PlantSettings.robot:
-            raise RigError(f"--set {name}: the joints of {options.name} feel each other, and are set together")
+            raise RigError(f"--set {name}: the joints of {options.name} are coupled; set them all together")
         robot[name] = own.build(node, options.seed, [theirs for jump in jumps if (theirs := jump.of_joint(name))])
     return robot
 
@@ -154,7 +154,7 @@ def _joints(options: argparse.Namespace) -> dict[str, Plant]:
 def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequence[str]) -> Any:
     """Return the settings of one joint: settings for all joints, overridden by settings for this joint."""
     if options.loop and options.name != "recording":
-        raise RigError("--loop goes with a recording: a plant has no end")
+        raise RigError("--loop is for recordings only: a simulation has no end")
     try:
         assigned = options.set + [("loop", "true")] * options.loop
         own = [(name, value) for path, value in assigned if (name := _own(path, joint, joints)) is not None]
@@ -193,38 +193,46 @@ def parser_of_rig() -> argparse.ArgumentParser:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "faults:\n" + "\n".join(f"  {kind:9} {text}" for kind, text in KINDS.items())
     parser.epilog += (
-        "\n  of one joint alone: --fault joint3.drop=0.02 --jump 60:joint3.viscous=1.5 --set joint3.inertia=2"
+        "\n  for one joint only: --fault joint3.drop=0.02 --jump 60:joint3.viscous=1.5 --set joint3.inertia=2"
     )
     parser.epilog += "\n\n" + epilog("rig")
-    parser.add_argument("name", nargs="?", choices=RIGS, metavar="NAME", help="of a rig, see --list")
-    parser.add_argument("--json", action="store_true", help="what it is and what was sent as two JSON objects")
-    parser.add_argument("--list", action="store_true", help="the rigs there are")
-    parser.add_argument("--wire", choices=WIRES, default="slcan", help="on which wire it plays (%(default)s)")
-    parser.add_argument("--link", type=Path, metavar="PATH", help="a lasting name for the terminal")
+    parser.add_argument("name", nargs="?", choices=RIGS, metavar="NAME", help="name of a rig, see --list")
+    parser.add_argument(
+        "--json", action="store_true", help="print the rig and the report of sent frames as two JSON objects"
+    )
+    parser.add_argument("--list", action="store_true", help="list the rigs")
+    parser.add_argument("--wire", choices=WIRES, default="slcan", help="wire on which the rig sends (%(default)s)")
+    parser.add_argument("--link", type=Path, metavar="PATH", help="make this symbolic link to the terminal")
     parser.add_argument("--config", type=Path, metavar="PATH", help="write a configuration that listens to this rig")
-    parser.add_argument("--urdf", type=Path, metavar="PATH", help="write what its maker says of it: about right")
-    parser.add_argument("--model", type=Path, metavar="MODEL", help="of the whole robot, for --config")
-    parser.add_argument("--record", type=Path, metavar="FOLDER", help="of recordings, for --config")
-    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="of the updates, for --config")
-    parser.add_argument("--page", default="http://127.0.0.1:8080", help="of the dashboard, for --config")
-    parser.add_argument("--speed", type=_positive, default=1.0, help="× real time; inf: as fast as the wire takes it")
-    parser.add_argument("--duration", type=_positive, metavar="S", help="stop after so many seconds")
-    parser.add_argument("--seed", type=int, default=1, help="of noise and faults (%(default)s)")
+    parser.add_argument(
+        "--urdf", type=Path, metavar="PATH", help="write the maker's data sheet, with approximate values"
+    )
+    parser.add_argument("--model", type=Path, metavar="MODEL", help="model file of the whole robot, for --config")
+    parser.add_argument("--record", type=Path, metavar="FOLDER", help="folder of recordings, for --config")
+    parser.add_argument(
+        "--endpoint", default="tcp://127.0.0.1:5556", help="address of the updates, for --config (%(default)s)"
+    )
+    parser.add_argument(
+        "--page", default="http://127.0.0.1:8080", help="address of the dashboard, for --config (%(default)s)"
+    )
+    parser.add_argument("--speed", type=_positive, default=1.0, help="× real time; inf: as fast as the wire accepts")
+    parser.add_argument("--duration", type=_positive, metavar="S", help="stop after S seconds")
+    parser.add_argument("--seed", type=int, default=1, help="seed of noise and faults (%(default)s)")
     parser.add_argument(
         "--joints",
         type=int,
         choices=range(1, NODES + 1),
         metavar="N",
-        help="how many joints, where it can have several",
+        help="number of joints, if the rig can have several",
     )
-    parser.add_argument("--fault", action="append", default=[], metavar="KIND=VALUE", help="see below")
+    parser.add_argument("--fault", action="append", default=[], metavar="KIND=VALUE", help="inject a fault, see below")
     parser.add_argument(
         "--jump",
         action="append",
         default=[],
         type=_jump,
         metavar="T:[JOINT.]NAME=FACTOR",
-        help="at T s a parameter jumps to this factor of its value",
+        help="multiply a parameter by FACTOR at T s",
     )
     parser.add_argument(
         "--payload",
@@ -233,16 +241,28 @@ def parser_of_rig() -> argparse.ArgumentParser:
         default=[],
         type=_payload,
         metavar="T:KG",
-        help="taken; 0: put down",
+        help="pick up a payload of KG at T s; 0: put it down",
     )
     parser.add_argument(
-        "--push", dest="events", action="append", type=_push, metavar="T:JOINT=NM/S", help="N·m for so many seconds"
+        "--push",
+        dest="events",
+        action="append",
+        type=_push,
+        metavar="T:JOINT=NM/S",
+        help="push a joint at T s with NM N·m for S seconds",
     )
-    parser.add_argument("--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE", help="a setting")
     parser.add_argument(
-        "--file", dest="set", action="append", type=lambda value: ("file", value), metavar="PATH", help="the recording"
+        "--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE", help="change a setting of the rig"
     )
-    parser.add_argument("--loop", action="store_true", help="play a recording again and again")
+    parser.add_argument(
+        "--file",
+        dest="set",
+        action="append",
+        type=lambda value: ("file", value),
+        metavar="PATH",
+        help="file of the rig `recording`",
+    )
+    parser.add_argument("--loop", action="store_true", help="repeat a recording without end")
     return parser
 
 

@@ -19,7 +19,7 @@ def fail(why: object, code: int = EXIT_RUNTIME) -> int:
 
 def tell_breaks(files: Iterable[Path]) -> None:
     """Report recordings that break off, and where; everything before is used. Raises RecordingError."""
-    from daq.recording.reader import break_of  # a second, which nothing else here needs
+    from daq.recording.reader import break_of  # the import takes a second, and nothing else here needs it
 
     for words in filter(None, map(break_of, files)):
         tell_break(words)
@@ -31,7 +31,7 @@ def tell_break(words: str) -> None:
 
 
 def to_answer(questions: int) -> str:
-    """What a person does with a proposal that has questions."""
+    """Tell the user what to do with a proposal that has questions."""
     return "answer the line marked ASK" if questions == 1 else f"answer the {questions} lines marked ASK"
 
 

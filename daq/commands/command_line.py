@@ -11,16 +11,16 @@ LIKE: Final = 0.75  # similarity of options: "--port" is not meant to be "--endp
 
 
 class CommandLine(argparse.ArgumentParser):
-    """Parses a command line; a name that is none of the choices, or no option, is refused with the nearest one."""
+    """Parses a command line; an unknown name or option is an error that suggests the most similar known one."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Arguments as argparse parses them; an option that does not exist is refused with the nearest one."""
+        """Parse as argparse does; an unknown option is an error that suggests the most similar known one."""
         known, others = self.parse_known_args(args, namespace)
         self.refuse(others)
         return known
 
     def refuse(self, others: Sequence[str]) -> None:
-        """Stop where there are arguments that this command does not have."""
+        """Stop if there are arguments that this command does not have."""
         if not others:
             return
         close = difflib.get_close_matches(others[0].partition("=")[0], OPTION.findall(self.format_usage()), 1, LIKE)
@@ -38,10 +38,10 @@ class CommandLine(argparse.ArgumentParser):
 
 
 class OneCommand(CommandLine):
-    """Parses what stands after a command's name; it is this parser that refuses, so that its own usage is shown."""
+    """Parses the arguments after a command's name; errors come from this parser, so that they show its usage."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Arguments as argparse parses them; any that is left is refused."""
+        """Parse as argparse does; unknown arguments are an error."""
         known, others = super().parse_known_args(args, namespace)
         self.refuse(others)
         return known, others

@@ -1,4 +1,5 @@
-"""At least two examples for every command, which end its --help; tests/contracts/pages/test_help.py walks them."""
+"""At least two examples for every command, shown at the end of its --help; tests/contracts/pages/test_help.py tests
+them."""
 
 from typing import Final
 
@@ -10,7 +11,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "check": (
         ("jointwatch check arm.toml", "all mistakes at once, with their lines"),
-        ("jointwatch check arm.toml && jointwatch run arm.toml", "run only what has none"),
+        ("jointwatch check arm.toml && jointwatch run arm.toml", "run only if it has no mistakes"),
     ),
     "run": (
         ("jointwatch run arm.toml", "until Ctrl-C; the page is at [publish] page"),
@@ -18,14 +19,14 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "rig": (
         ("jointwatch rig rigid --joints 7 --wire udp --config rig.toml", "seven joints, and a configuration for them"),
-        ("jointwatch rig rigid --jump 60:coulomb=1.6 --json", "friction jumps after a minute; what it says as JSON"),
+        ("jointwatch rig rigid --jump 60:coulomb=1.6 --json", "friction jumps after a minute; output as JSON"),
     ),
     "demo": (
         ("jointwatch demo", "an elastic joint, the service and the page"),
         ("jointwatch demo --rig rigid --page 18080 --no-browser", "another rig, the page on another port"),
     ),
     "reproduce": (
-        ("jointwatch reproduce emps --data ~/recordings", "a published recording, and where it lies"),
+        ("jointwatch reproduce emps --data ~/recordings", "a published recording, from this folder"),
         ("jointwatch reproduce irj-case1 --json", "every figure as one JSON object"),
     ),
     "bench": (
@@ -42,7 +43,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "replay": (
         ("jointwatch replay arm.csv arm.columns.toml", "a recording of another program, with its table of columns"),
-        ("jointwatch replay recordings/arm-20260131T120000Z.mcap --check", "our own, compared with what was said"),
+        ("jointwatch replay recordings/arm-20260131T120000Z.mcap --check", "our recording, compared with its updates"),
     ),
     "columns": (
         ("jointwatch columns arm.csv > arm.columns.toml", "one file with all joints"),
@@ -54,7 +55,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "top": (
         ("jointwatch top", "the service of this machine"),
-        ("jointwatch top --page http://arm1:8080 --once", "of another one, printed once"),
+        ("jointwatch top --page http://arm1:8080 --once", "the service of another machine, printed once"),
     ),
     "export": (
         ("jointwatch export recordings/arm-20260131T120000Z.mcap", "tables in CSV, in a folder of that name"),
@@ -78,13 +79,13 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("jointwatch model diff arm-2025.model.toml arm-2026.model.toml", "what changed within a year"),
     ),
     "fleet": (
-        ("jointwatch fleet identify recordings/ --page fleet.html", "every robot and joint against its siblings"),
-        ("jointwatch fleet collect lake.toml", "keeps what many running services say"),
-        ("jointwatch fleet watch lake.toml --last 14d", "who stands out in what was collected, again and again"),
+        ("jointwatch fleet identify recordings/ --page fleet.html", "every robot and joint compared with its siblings"),
+        ("jointwatch fleet collect lake.toml", "stores the summaries of many running services"),
+        ("jointwatch fleet watch lake.toml --last 14d", "which robots stand out in the lake, refreshed every minute"),
     ),
     "excite": (
         ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "the most informative motion"),
-        ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "what a motion of your own is worth"),
+        ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "how informative your motion is"),
     ),
     "clearance": (
         ("jointwatch clearance now.csv --columns arm.columns.toml", "the clearance of a bearing, from a recording"),
@@ -94,7 +95,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ),
     ),
     "doctor": (
-        ("jointwatch doctor arm.toml", "what is on the wires of a configuration, what is lost and why"),
+        ("jointwatch doctor arm.toml", "traffic, losses and their causes on configured wires"),
         ("jointwatch doctor --interface socketcan --channel can0", "an unknown bus: proposes a configuration"),
     ),
     "changes": (
@@ -102,8 +103,8 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("jointwatch changes arm.toml --acknowledge elbow", "seen, and taken care of"),
     ),
     "baseline": (
-        ("jointwatch baseline arm.toml", "what each joint was when it was commissioned"),
-        ("jointwatch baseline arm.toml --set", "from now on, what it is now"),
+        ("jointwatch baseline arm.toml", "the values of each joint when it was commissioned"),
+        ("jointwatch baseline arm.toml --set", "use the present values from now on"),
     ),
     "history": (
         ("jointwatch history arm.toml --joint elbow --since 90d", "first and last day of each quantity, use, changes"),
@@ -111,23 +112,23 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "compare": (
         ("jointwatch compare arm.toml@2026-01-31 arm.toml@today", "two days of one robot"),
-        ("jointwatch compare arm1.toml arm2.toml", "the last day of each of two robots"),
+        ("jointwatch compare arm1.toml arm2.toml", "the last days of two robots"),
     ),
     "schema": (
-        ("jointwatch schema config > config.schema.json", "of the configuration, for an editor"),
+        ("jointwatch schema config > config.schema.json", "the schema of the configuration, for an editor"),
         ("jointwatch schema --as typescript > jointwatch.d.ts", "the messages of the stream as types"),
     ),
     "reasons": (
         ("jointwatch reasons", "every reason why values may not be used"),
-        ("jointwatch reasons waiting_for_motion", "one of them, and what to do"),
+        ("jointwatch reasons waiting_for_motion", "one reason, and what to do"),
     ),
     "keys": (
         ("jointwatch keys keys", "the server's pair, in the folder keys"),
         ("jointwatch keys keys page recorder", "and a pair for each of two clients"),
     ),
     "version": (
-        ("jointwatch version", "the version alone"),
-        ("jointwatch --version", "the same, as other programs have it"),
+        ("jointwatch version", "print the version"),
+        ("jointwatch --version", "the same, as an option"),
     ),
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from daq.commands.examples import epilog
 
 FOLDER: Final = Path(__file__).parents[2] / "tests" / "benchmarks"
 CPUINFO: Final = Path("/proc/cpuinfo")
-MISSED: Final = " It exited with an error: what it prints misses a limit, or is not all."
+MISSED: Final = " It exited with an error: a figure misses its limit, or the output is incomplete."
 
 
 def benchmarks() -> dict[str, Path]:
@@ -33,9 +33,11 @@ def arguments_of_bench(names: Sequence[str]) -> argparse.ArgumentParser:
         epilog=epilog("bench"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", nargs="*", metavar="NAME", help=f"all when none is named: {', '.join(names)}")
+    parser.add_argument("name", nargs="*", metavar="NAME", help=f"which benchmarks, by default all: {', '.join(names)}")
     parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE", help="write the output into the benchmarks' sections of a page"
+    )
     return parser
 
 
@@ -52,7 +54,7 @@ def _main() -> int:
     files = benchmarks()
     names = sorted(files)
     if not names:
-        print(f"jointwatch bench: needs a source checkout; {FOLDER} is not there", file=sys.stderr)
+        print(f"jointwatch bench: needs a source checkout, but {FOLDER} does not exist", file=sys.stderr)
         return 1
     parser = arguments_of_bench(names)
     options, own = parser.parse_known_args()  # other options are passed to the benchmark
@@ -60,9 +62,11 @@ def _main() -> int:
     if unknown:
         parser.error(f"found no benchmark {', '.join(unknown)}, expected one of {', '.join(names)}")
     if own and len(options.name) != 1:
-        parser.error(f"unrecognized arguments: {' '.join(own)} (of a single benchmark's own: name that one)")
+        parser.error(
+            f"unrecognized arguments: {' '.join(own)} (for an option of one benchmark, name that benchmark alone)"
+        )
     if options.json and options.write:
-        parser.error("--write takes what is printed for people: leave --json out")
+        parser.error("--write writes the text output: leave out --json")
     code = 0
     for name in options.name or names:
         print(f"== {name}", file=sys.stderr, flush=True)

@@ -35,9 +35,12 @@ def arguments_of_compile() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     some = parser.add_mutually_exclusive_group()
-    some.add_argument("--live", action="store_true", help="only what a joint without nonlinear parameters needs")
+    some.add_argument("--live", action="store_true", help="only the kernels of joints without nonlinear parameters")
     some.add_argument(
-        "--into", type=Path, metavar="FOLDER", help="and copy them there, for a wheel or an image (docs/release.md)"
+        "--into",
+        type=Path,
+        metavar="FOLDER",
+        help="also copy the kernels there, for a wheel or an image (docs/release.md)",
     )
     return parser
 
@@ -51,7 +54,7 @@ def main() -> int:
     try:
         code = build(jobs(roots))
     except KeyboardInterrupt:
-        why = "compile: interrupted: what is compiled is kept, and the same command goes on from there"
+        why = "compile: interrupted: compiled kernels are kept, and the same command continues from there"
         return fail(why, EXIT_INTERRUPTED)
     if code != 0:
         return fail("compile: the kernels of the modules that failed, named above, are missing", code)

@@ -1,4 +1,4 @@
-"""`jointwatch demo`: runs a rig on a wire and the service that listens to it, and opens the page in a browser."""
+"""`jointwatch demo`: runs a rig on a wire and the service that listens to it, and opens the dashboard in a browser."""
 
 import argparse
 import contextlib
@@ -27,15 +27,17 @@ def arguments_of_demo() -> argparse.ArgumentParser:
         epilog=epilog("demo"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rig", default="two_mass", help="see `jointwatch rig --list` (%(default)s)")
+    parser.add_argument("--rig", default="two_mass", help="name of the rig, see `jointwatch rig --list` (%(default)s)")
     parser.add_argument(
-        "--wire", default="slcan", choices=["slcan", "serial", "udp"], help="on which wire (%(default)s)"
+        "--wire", default="slcan", choices=["slcan", "serial", "udp"], help="wire between rig and service (%(default)s)"
     )
     parser.add_argument("--duration", type=float, metavar="S", help="stop after S seconds")
-    parser.add_argument("--no-browser", action="store_true", help="open no browser")
-    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="where the updates go out (%(default)s)")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="address of the updates (%(default)s)")
     page = "http://127.0.0.1:8080"
-    parser.add_argument("--page", default=page, type=address_of, help="of the page, or its port alone (%(default)s)")
+    parser.add_argument(
+        "--page", default=page, type=address_of, help="address of the dashboard, or only its port (%(default)s)"
+    )
     return parser
 
 
@@ -67,8 +69,8 @@ def main() -> int:
     for option, address in (("--page", options.page), ("--endpoint", options.endpoint)):
         if taken(address):
             print(
-                f"jointwatch demo: {address} is in use, by another demo perhaps; give a free one by {option}, "
-                f"as {option} {address.rpartition(':')[0]}:{free_port()}",
+                f"jointwatch demo: {address} is in use, perhaps by another demo; choose a free address with {option}, "
+                f"for example {option} {address.rpartition(':')[0]}:{free_port()}",
                 file=sys.stderr,
             )
             return 1
@@ -76,7 +78,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def show() -> None:
-        print(f"after {time.monotonic() - began:.1f} s: {options.page} shows how far it is", file=sys.stderr)
+        print(
+            f"after {time.monotonic() - began:.1f} s: {options.page} shows the progress of the start", file=sys.stderr
+        )
         opened.append(options.page)
         if not options.no_browser:
             webbrowser.open(options.page)

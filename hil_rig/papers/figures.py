@@ -23,7 +23,7 @@ EXIT_MISSED: Final = 1
 
 
 class ReproductionError(Exception):
-    """A reproduction cannot be run to its end; the text is the one line to show."""
+    """A reproduction cannot be completed; the text is the line that is shown."""
 
 
 class Figure(NamedTuple):
@@ -82,7 +82,7 @@ Plot = Callable[[Path, Any], None]
 
 
 def within(name: str, unit: str, reference: float, ours: float, tolerance: float) -> Figure:
-    """Make a figure that may deviate from its reference by this share of it."""
+    """Make a figure that may deviate from its reference by `tolerance`, a share of the reference."""
     reference, off = float(reference), tolerance * abs(float(reference))
     return Figure(name, float(ours), reference - off, reference + off, unit, reference)
 
@@ -150,8 +150,8 @@ def main(
     if arguments is not None:
         arguments(parser)
     if plot is not None:
-        parser.add_argument("--plot", type=Path, metavar="PATH", help="draw it (SVG, PNG, …)")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+        parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the results into this file (SVG, PNG, …)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(argv)
     if seeds and options.seeds < 1:
         parser.error("expected at least one seed")
@@ -171,19 +171,19 @@ def _draw(plot: Plot, file: Path, content: Any) -> None:
         plot(file, content)
         print(file, file=sys.stderr)
     except ImportError:
-        print("no plot: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
+        print("cannot draw: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
 
 
 def keeping(
     table: Callable[[Path, int], Reproduced], evaluations: int
 ) -> tuple[Callable[[argparse.Namespace], Reproduced], Callable[[argparse.ArgumentParser], None]]:
-    """Return `table` and `arguments` for `main` of a program that works in a folder: --evaluations and --keep."""
+    """Return `table` and `arguments` for the `main` of a program that works in a folder: --evaluations, --keep."""
 
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--evaluations", type=int, default=evaluations, metavar="N", help="motions judged a trajectory"
+            "--evaluations", type=int, default=evaluations, metavar="N", help="evaluations for each trajectory"
         )
-        parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the runs and what was found there")
+        parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the runs and the results in this folder")
 
     def run(options: argparse.Namespace) -> Reproduced:
         with tempfile.TemporaryDirectory(prefix="jointwatch-") as scratch:
@@ -195,8 +195,10 @@ def keeping(
 
 
 def program(module: str, *words: str | Path) -> str:
-    """Run one of our programs (a module, or -c and its text), return its output. Raises ReproductionError with its last
-    line."""
+    """Run one of our programs (a module, or -c and its text) and return its output.
+
+    Raises ReproductionError with the program's last line.
+    """
     asked = [module] if module == "-c" else ["-m", module]
     one = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # for many small products threads would only wait for each other
     done = subprocess.run([sys.executable, *asked, *map(str, words)], capture_output=True, text=True, env=one)

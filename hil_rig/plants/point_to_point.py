@@ -22,7 +22,7 @@ class PointToPoint(FrozenSettings):
     rest: float = Field(default=0.1, ge=0, description="s between moves")
 
     def table(self, rng: np.random.Generator, centre: float = 0.0) -> Floats:
-        """(LEGS + 1, 3): start of each move, s, target before it, rad, duration, s; the last row closes the round."""
+        """Draw the moves, (LEGS + 1, 3): start, s, previous target, rad, duration, s; the last row closes the cycle."""
         points = centre + rng.uniform(-self.reach, self.reach, LEGS + 1)
         points[-1] = points[0]
         distance = np.abs(np.diff(points))
@@ -36,8 +36,10 @@ class PointToPoint(FrozenSettings):
 
 @inline
 def target(table: Floats, leg: int, time: float) -> tuple[int, float, float]:
-    """Return the number of the move at a time (s), position (rad) and velocity (rad/s); leg: number of the previous
-    move."""
+    """Return the number of the move at a time (s), position (rad) and velocity (rad/s).
+
+    leg: number of the previous move.
+    """
     last = len(table) - 1
     t = time % table[last, 0]
     i = leg

@@ -1,4 +1,4 @@
-"""A recording played as the frames of a controller: position and current (or voltage, or torque), at its own pace.
+"""A recording played as the frames of a controller: position and current (or voltage, or torque), in real time.
 
 Columns of .mat, .npz and .csv files are found by name; "name:2" (or "name[2]") is channel 2 of a matrix, "a.b" a field
 of a struct.
@@ -52,7 +52,7 @@ class RecordingSettings(PlantSettings):
     def build(self, node: int, _seed: int, jumps: Sequence[Jump]) -> "RecordedJoint":
         """Load the recording. Raises RigError if it cannot be read, or if jumps or several joints are requested."""
         if jumps or node > 1:
-            raise RigError("a recording is one joint and plays what happened: it takes no --jump and no --joints")
+            raise RigError("a recording has one joint and plays what was measured: expected no --jump and no --joints")
         return RecordedJoint(self)
 
 
@@ -65,10 +65,10 @@ class RecordedJoint:
             raise RigError(f"{settings.file}: expected at least 2 rows, found {len(times)}")
         for name, column in ((settings.position, position), (settings.effort, effort)):
             if not np.isfinite(column).any():
-                raise RigError(f'{settings.file}: column "{name}" is no column of numbers')
+                raise RigError(f'{settings.file}: expected numbers in column "{name}"')
         steps = np.diff(times)
         if not (np.isfinite(times).all() and (steps > 0).all()):
-            raise RigError(f'{settings.file}: expected times that rise, column "{settings.time}" does not')
+            raise RigError(f'{settings.file}: expected increasing times, but those of column "{settings.time}" are not')
         self.rate = _round(1 / float(np.median(steps)))
         self._rows = np.column_stack((position, effort))
         self._times: Floats = times - times[0]
@@ -110,7 +110,7 @@ class RecordedJoint:
 
 def _series(settings: RecordingSettings) -> tuple[Floats, Floats, Floats]:
     """Times (s), position (m or rad) and effort (in its unit), (samples,) each, read as daq does. Raises RigError."""
-    from daq.recording.columns import Column, Columns, read  # it imports configurations, which no other plant needs
+    from daq.recording.columns import Column, Columns, read  # imports configurations, which no other plant needs
     from daq.recording.reader import RecordingError
 
     position = Column(column=_path(settings.position), unit=settings.position_unit)
@@ -121,7 +121,7 @@ def _series(settings: RecordingSettings) -> tuple[Floats, Floats, Floats]:
     if settings.file.suffix not in KINDS:
         raise RigError(f"expected a .mat, .npz or .csv file, found {settings.file}")
     if not settings.file.exists():
-        raise RigError(f"{settings.file} is not there; `--file PATH` names the recording")
+        raise RigError(f"{settings.file} does not exist; `--file PATH` names the recording")
     try:
         channels = read(settings.file, table)["joint"]
     except RecordingError as error:
@@ -130,7 +130,7 @@ def _series(settings: RecordingSettings) -> tuple[Floats, Floats, Floats]:
 
 
 def _path(column: str) -> str:
-    """`name:2` is `name[2]`."""
+    """Turn `name:2` into `name[2]`."""
     return re.sub(r":(\d+)$", r"[\1]", column)
 
 

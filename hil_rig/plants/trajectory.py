@@ -1,7 +1,8 @@
 """Back-and-forth trajectories: triangular velocity, or triangular position with rounded corners.
 
-Both are a trapezoidal velocity: from −V to V in the ramp time r, flat, and back, period T. r = T/2 is the triangular
-velocity; a short r the triangular position. At t = 0 the velocity is zero and rising, the position at its lowest.
+Both have a trapezoidal velocity with period T: from −V to V in the ramp time r, constant, and back. r = T/2 gives the
+triangular velocity, a short r the triangular position. At t = 0 the velocity is zero and rising, and the position is at
+its lowest.
 """
 
 import math
@@ -13,20 +14,20 @@ from pydantic import Field
 from hil_rig.plants.base import Floats, FrozenSettings
 from hil_rig.plants.jit import inline
 
-DITHER = (0.012, 1.1, 0.004, 2.3, 0.0015, 3.7)  # rad, Hz, …: improves the condition at the price of some shaking
+DITHER = (0.012, 1.1, 0.004, 2.3, 0.0015, 3.7)  # rad, Hz, …: improves excitation at the price of some vibration
 
 
 class Trajectory(FrozenSettings):
-    """The motion that the joint is commanded to follow."""
+    """The reference motion of the joint."""
 
-    kind: Literal["velocity", "position"] = "velocity"  # which of the two is triangular
+    kind: Literal["velocity", "position"] = "velocity"  # which of them is triangular
     speed: float = Field(default=1.0, gt=0, description="rad/s, peak")
     period: float = Field(default=8.0, gt=0, description="s")
-    corner: float = Field(default=0.1, gt=0, description="s that a reversal of the triangular position takes")
+    corner: float = Field(default=0.1, gt=0, description="s, duration of a reversal of the triangular position")
     dither: float = Field(default=0.0, ge=0, description="× (12, 4, 1.5 mrad at 1.1, 2.3, 3.7 Hz)")
 
     def constants(self) -> Floats:
-        """V, T, r, dither: what `reference` reads."""
+        """The constants of `reference`: V, T, r, dither."""
         half = self.period / 2
         ramp = half if self.kind == "velocity" else min(self.corner, half)
         return np.array([self.speed, self.period, ramp, self.dither])

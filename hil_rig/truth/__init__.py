@@ -1,1 +1,1 @@
-"""Whether valid means true: simulated joints, honest and not, through alignment and estimator, against their truth."""
+"""Tests of what "valid" means: simulated joints with right and wrong models, their estimates compared with truth."""

@@ -1,4 +1,4 @@
-"""A fleet of arms of one kind, recorded again and again: small spread, one odd robot, one that drifts."""
+"""A simulated fleet of equal arms, recorded several times: small spread, one robot that differs and one that drifts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +10,8 @@ from hil_rig.plants.joints.rigid import RigidPlantSettings
 
 SPREAD: Final = 0.03  # standard deviation of every parameter over the robots, relative
 PARAMETERS: Final = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
-ODD: Final = 1.6  # times, of the odd robot's Coulomb friction
-DRIFT: Final = 0.5  # by which the drifting robot's viscous friction grows, over all of its recordings
+ODD: Final = 1.6  # factor of the odd robot's Coulomb friction
+DRIFT: Final = 0.5  # relative growth of the drifting robot's viscous friction over all of its recordings
 CONFIG: Final = """# joints of an arm from recordings in columns
 [drivers.log]
 kind = "slcan"
@@ -22,7 +22,7 @@ kind = "frames"
 
 
 class Fleet(NamedTuple):
-    """What is recorded."""
+    """How many robots and recordings there are, and which robots differ."""
 
     robots: int
     recordings: int  # of each robot
@@ -34,7 +34,7 @@ class Fleet(NamedTuple):
 
 
 def record(fleet: Fleet, folder: Path) -> Iterator[Path]:
-    """Write FOLDER/robotNNN/NN.npz with columns time and jointN.position, .torque; each as it is written."""
+    """Write FOLDER/robotNNN/NN.npz with columns time, jointN.position, jointN.torque; yield each file when written."""
     for robot in range(fleet.robots):
         own = 1.0 + SPREAD * np.random.default_rng([fleet.seed, robot]).standard_normal((fleet.joints, len(PARAMETERS)))
         for run in range(fleet.recordings):

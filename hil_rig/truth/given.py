@@ -1,6 +1,6 @@
-"""A rigid joint whose motion is given: the torque follows from it exactly, with whatever a model may leave out.
+"""A rigid joint with a given motion: its torque follows exactly, including effects that a model may leave out.
 
-At rest friction holds half of what it was, as after a stop it may be anything.
+At rest, where friction may have any value, it is half of the Coulomb friction of the last motion.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ MODEL: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 
 
 class GivenMotion(NamedTuple):
-    """Where a joint is at every sample."""
+    """Position, speed and acceleration of a joint at every sample."""
 
     place: Floats  # rad
     speed: Floats  # rad/s
@@ -23,15 +23,15 @@ class GivenMotion(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """One joint, and how it is measured."""
+    """One joint in motion."""
 
-    truth: Mapping[str, float]  # of the model
+    truth: Mapping[str, float]  # the model's parameters
     torque: Floats  # N·m at every sample, without noise
     noise: float  # N·m, standard deviation
 
 
 def drawn(rng: np.random.Generator, level: bool = False) -> dict[str, float]:
-    """Parameters of a joint of any size; level: gravity as of a base that is level, without gravity_cos."""
+    """Draw the parameters of a joint of any size; level: gravity on a level base, without gravity_cos."""
     size = 10.0 ** rng.uniform(-1.5, 1.7)
     return {
         "inertia": size * rng.uniform(0.5, 2.0),
@@ -49,7 +49,7 @@ def joint(
     truth: Mapping[str, float],
     extra: Callable[[GivenMotion, Floats], Floats] | None = None,
 ) -> Joint:
-    """A joint of these parameters in motion; extra: by motion and torque, what its model does not have."""
+    """A joint with these parameters in motion; extra: torque that its model lacks, from motion and torque."""
     place, speed, acceleration = motion
     last = np.maximum.accumulate(np.where(speed != 0.0, np.arange(len(speed)), 0))
     side = np.where(speed != 0.0, np.sign(speed), 0.5 * np.sign(speed[last]))
@@ -71,8 +71,11 @@ def measured(
     read: Callable[[Floats], Floats] | None = None,
     **trial: Any,
 ) -> Trial:
-    """A trial of a joint; rate: Hz; bits: of its encoder; seen: rad, what the encoder sees, else the place; read: what
-    the drive makes of its torque."""
+    """A trial of a joint.
+
+    rate: Hz; bits: of its encoder; seen: rad, what the encoder sees (default: the position); read: turns the torque
+    into what the drive reports.
+    """
     torque = one.torque + one.noise * rng.standard_normal(len(one.torque))
     torque = torque if read is None else read(torque)
     readings, state = encoder(motion.place if seen is None else seen, bits), {"count": 0}

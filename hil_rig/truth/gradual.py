@@ -1,4 +1,4 @@
-"""A joint whose Coulomb friction grows for a minute, as of a seal that swells or a brake that begins to drag."""
+"""A joint whose Coulomb friction grows for a minute, as with a swelling seal or a brake that begins to drag."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,5 +1,4 @@
-"""Rigid joints whose model leaves something out, or whose measurement does: tilt, ripple, balancer, dead zone, belt
-…"""
+"""Rigid joints whose model or measurement lacks an effect: tilt, ripple, balancer, dead zone, belt and others."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,17 +11,17 @@ from hil_rig.truth.given import MODEL, GivenMotion, drawn, joint, measured
 from hil_rig.truth.programs import SECONDS
 from hil_rig.truth.trial import Trial
 
-LEVEL: Final = {"kind": "rigid", "gravity_sin": True}  # of a base that is level
+LEVEL: Final = {"kind": "rigid", "gravity_sin": True}  # model of a joint on a level base
 RATE: Final = 1000.0  # Hz
 BITS: Final = 19
-LED: Final = (60.0, 80.0)  # s, by hand
+LED: Final = (60.0, 80.0)  # s, while the joint is led by hand
 Extra = Callable[[GivenMotion, Floats], Floats]
 
 
 def free_motion(
     rng: np.random.Generator, rate: float = RATE, size: float = 1.0, speed: float = 1.0, seconds: float = SECONDS
 ) -> GivenMotion:
-    """A motion that does not repeat: four sines; size: rad; speed: times of about 2 rad/s."""
+    """A motion of four sines that does not repeat; size: rad; speed: factor of about 2 rad/s."""
     t, parts = np.arange(round(seconds * rate)) / rate, np.zeros((3, round(seconds * rate)))
     for w in speed * rng.uniform(0.5, 4.0, 4):
         x, amplitude = w * t + rng.uniform(0.0, 2.0 * np.pi), size * rng.uniform(0.2, 0.6) / max(w / speed, 1.0)
@@ -33,7 +32,7 @@ def free_motion(
 def _one(
     seed: int, kind: int, extra: Callable[[np.random.Generator, Mapping[str, float]], Extra], **trial: Any
 ) -> Trial:
-    """A joint in free motion with a torque that its model does not have; kind: of the draw."""
+    """A joint in free motion with a torque that its model lacks; kind: number of the random stream."""
     rng = np.random.default_rng([seed, 40 + kind])
     motion, model = free_motion(rng, seconds=trial.pop("seconds", SECONDS)), trial.get("model", MODEL)
     truth = drawn(rng, level=not model.get("gravity_cos"))
@@ -42,12 +41,12 @@ def _one(
 
 
 def level(seed: int) -> Trial:
-    """A base that is level, and a model that knows it: right."""
+    """A joint on a level base, which its model knows: the model is right."""
     return _one(seed, 0, lambda _rng, _truth: lambda motion, _torque: 0.0 * motion.place, model=LEVEL)
 
 
 def tilted(seed: int) -> Trial:
-    """A joint on a base that is tilted by 3°, which its model does not know."""
+    """A joint on a base that is tilted by 3°, but level in its model."""
 
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         tilt, size = np.radians(3.0) * rng.choice([-1.0, 1.0]), truth["gravity_sin"]
@@ -57,7 +56,7 @@ def tilted(seed: int) -> Trial:
 
 
 def ripple(seed: int, model: Mapping[str, Any]) -> Trial:
-    """A torque that repeats twice a turn, an eighth of gravity."""
+    """A torque ripple of an eighth of gravity that repeats twice a turn."""
 
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         phase, size = rng.uniform(0.0, 2.0 * np.pi), truth["gravity_sin"] / 8.0
@@ -67,7 +66,7 @@ def ripple(seed: int, model: Mapping[str, Any]) -> Trial:
 
 
 def balancer(seed: int) -> Trial:
-    """A spring balancer: a spring from a point of the link to one of the base, which has a length at rest."""
+    """A spring balancer: a spring with a free length from a point of the link to a point of the base."""
 
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         size, lever, slack = 0.7 * truth["gravity_sin"], rng.uniform(0.3, 0.6), rng.uniform(0.2, 0.5)
@@ -82,7 +81,7 @@ def balancer(seed: int) -> Trial:
 
 
 def dead_zone(seed: int) -> Trial:
-    """A torque sensor that reads zero below 3 % of the torque's rms, and that much less above."""
+    """A torque sensor with a dead zone of 3 % of the torque's rms: beyond it, it reads that much too little."""
 
     def extra(_rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
         def torque(_motion: GivenMotion, torque: Floats) -> Floats:
@@ -95,7 +94,7 @@ def dead_zone(seed: int) -> Trial:
 
 
 def saturation(seed: int) -> Trial:
-    """A motor whose iron saturates: at the largest torque it has 8 % less than its current says."""
+    """A motor whose iron saturates: the largest torque is 8 % less than computed from its current."""
 
     def extra(_rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
         return lambda _motion, torque: 0.08 * torque * (torque / np.abs(torque).max()) ** 2
@@ -104,7 +103,7 @@ def saturation(seed: int) -> Trial:
 
 
 def _whole(seed: int, whole: Callable[[Floats], Floats]) -> Trial:
-    """A drive that says its torque in steps of 1.5 % of the largest; whole: which number of them it says."""
+    """A drive that reports its torque in steps of 1.5 % of the largest; whole: how it makes an integer of the steps."""
     rng = np.random.default_rng([seed, 60])
     motion, truth = free_motion(rng), drawn(rng)
     one = joint(rng, motion, truth)
@@ -113,17 +112,17 @@ def _whole(seed: int, whole: Callable[[Floats], Floats]) -> Trial:
 
 
 def cut(seed: int) -> Trial:
-    """A drive that cuts its torque toward zero, as a cast to an integer does."""
+    """A drive that truncates its torque toward zero, as a cast to an integer does."""
     return _whole(seed, np.trunc)
 
 
 def rounded(seed: int) -> Trial:
-    """A drive that rounds its torque to the same steps: right."""
+    """A drive that rounds its torque to the same steps: the model is right."""
     return _whole(seed, np.round)
 
 
 def push(seed: int) -> Trial:
-    """Somebody pushes the joint for a second, with a third of its torque."""
+    """Somebody pushes the joint for a second with 30 % of its torque's rms."""
 
     def extra(rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
         at, side = round(60.0 * RATE), rng.choice([-1.0, 1.0])
@@ -139,7 +138,7 @@ def push(seed: int) -> Trial:
 
 
 def led(seed: int) -> Trial:
-    """Somebody leads the joint by hand for 20 s, while its drive only carries its weight."""
+    """Somebody leads the joint by hand for 20 s, while its drive only compensates gravity."""
 
     def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         def torque(motion: GivenMotion, _torque: Floats) -> Floats:
@@ -155,7 +154,7 @@ def led(seed: int) -> Trial:
 
 
 def payloads(seed: int) -> Trial:
-    """A payload of 30 % that is taken up and put down every 10 s."""
+    """A payload that adds 30 % of inertia and gravity is picked up or put down every 10 s."""
     rng = np.random.default_rng([seed, 46])
     motion, truth = free_motion(rng), drawn(rng)
     t = np.arange(len(motion.place)) / RATE
@@ -180,7 +179,7 @@ def payloads(seed: int) -> Trial:
 
 
 def belt(seed: int) -> Trial:
-    """Half of the inertia behind a belt that resonates at 8 Hz."""
+    """Half of the inertia is driven through a belt that resonates at 8 Hz."""
 
     def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         behind, w = 0.5 * truth["inertia"], 2.0 * np.pi * 8.0
@@ -198,7 +197,7 @@ def belt(seed: int) -> Trial:
 
 
 def eccentric(seed: int) -> Trial:
-    """An encoder whose disc is off its axis: 4 mrad once a turn."""
+    """An encoder with an eccentric disc: an error of 4 mrad once a turn."""
     rng = np.random.default_rng([seed, 48])
     motion, phase = free_motion(rng), rng.uniform(0.0, 2.0 * np.pi)
     seen = motion.place + 4e-3 * np.sin(motion.place + phase)
@@ -206,7 +205,7 @@ def eccentric(seed: int) -> Trial:
 
 
 def jitter(seed: int) -> Trial:
-    """Frames that arrive up to 1 … 8 ms late, and have no time of their own."""
+    """Frames without device time that arrive up to 1 … 8 ms late."""
     rng = np.random.default_rng([seed, 49])
     motion = free_motion(rng, 250.0)
     late = float(rng.uniform(1e-3, 8e-3))
@@ -214,14 +213,14 @@ def jitter(seed: int) -> Trial:
 
 
 def fast(seed: int) -> Trial:
-    """Up to 10 rad/s at 13 bits."""
+    """A joint that moves at up to 10 rad/s, with an encoder of 13 bits."""
     rng = np.random.default_rng([seed, 50])
     motion = free_motion(rng, size=3.0, speed=2.5)
     return measured(rng, motion, joint(rng, motion, drawn(rng)), RATE, 13)
 
 
 def subdivisional(seed: int) -> Trial:
-    """An encoder of 1024 lines, between two of which it is off by up to a hundredth of a line."""
+    """An encoder of 1024 lines whose interpolation between lines is wrong by up to a hundredth of a line."""
     rng, lines = np.random.default_rng([seed, 52]), 1024
     motion, phase = free_motion(rng), rng.uniform(0.0, 2.0 * np.pi)
     seen = motion.place + 0.02 * np.pi / lines * np.sin(lines * motion.place + phase)
@@ -229,7 +228,7 @@ def subdivisional(seed: int) -> Trial:
 
 
 def commutation(seed: int) -> Trial:
-    """A motor whose torque is 5 % too large and too small 36 times a turn."""
+    """A motor with commutation ripple: its torque varies by ± 5 % 36 times a turn."""
 
     def extra(rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
         phase = rng.uniform(0.0, 2.0 * np.pi)
@@ -239,7 +238,7 @@ def commutation(seed: int) -> Trial:
 
 
 def friction_of_load(seed: int) -> Trial:
-    """Friction that grows by a tenth of what the joint carries."""
+    """Friction that grows by a tenth of the joint's load."""
 
     def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         def torque(motion: GivenMotion, torque: Floats) -> Floats:
@@ -252,7 +251,7 @@ def friction_of_load(seed: int) -> Trial:
 
 
 def friction_of_place(seed: int) -> Trial:
-    """Coulomb friction that is up to 30 % more or less by the angle."""
+    """Coulomb friction that varies by ± 30 % with the angle."""
 
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         phase, size = rng.uniform(0.0, 2.0 * np.pi), 0.3 * truth["coulomb"]
@@ -262,7 +261,7 @@ def friction_of_place(seed: int) -> Trial:
 
 
 def coupled(seed: int) -> Trial:
-    """Another axis whose acceleration acts on this one, with 30 % of its inertia."""
+    """A joint coupled to the acceleration of another axis by 30 % of its inertia."""
 
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         other = free_motion(rng)

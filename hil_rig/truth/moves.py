@@ -1,6 +1,6 @@
-"""Rigid joints of any size and rate that go from place to place and stop there, as industrial robots do.
+"""Rigid joints of any size and rate that move from position to position and stop there, as industrial robots do.
 
-Speeds are trapezoids, each of its own height, so most of the time a joint has a constant speed.
+Speeds are trapezoids of various heights, so most of the time a joint has a constant speed.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from hil_rig.truth.trial import Trial
 SECONDS = 150.0
 RATES = (250.0, 500.0, 1000.0, 2000.0)  # Hz
 SPEEDS = {"moves": (0.4, 1.2), "scans": (0.08, 0.3)}  # rad/s
-RAMP = {"moves": 0.25, "scans": 0.05}  # of a move's time, either
+RAMP = {"moves": 0.25, "scans": 0.05}  # share of a move's time that each of its two ramps takes
 
 
 def moves(seed: int, bits: int, kind: str = "moves", rate: float | None = None) -> Trial:
-    """One such joint; bits: of its encoder; kind: of SPEEDS; rate: Hz, any of RATES where it is left out."""
+    """One such joint; bits: of its encoder; kind: a key of SPEEDS; rate: Hz (default: one of RATES at random)."""
     rng = np.random.default_rng([seed, 77])
     drawn_rate = float(rng.choice(RATES))
     rate = rate or drawn_rate

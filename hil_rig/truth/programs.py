@@ -1,4 +1,4 @@
-"""Programs of industrial joints: pick-and-place with dwell, indexing one way, scanning, one sine."""
+"""Motion programs of industrial joints: pick-and-place with dwell, indexing one way, scanning, one sine."""
 
 from collections.abc import Iterable
 from itertools import cycle, repeat
@@ -15,7 +15,7 @@ SHAPES: Final = ("trapezoid", "smooth")
 
 
 class Move(NamedTuple):
-    """One move, and the rest after it."""
+    """One move and the rest after it."""
 
     way: float  # rad
     seconds: float
@@ -23,9 +23,9 @@ class Move(NamedTuple):
 
 
 def profile(s: Floats, shape: str, ramp: float = 0.25) -> tuple[Floats, Floats, Floats]:
-    """Share of the way, speed and acceleration at shares s of a move's time, from rest to rest.
+    """Position, speed and acceleration of a unit move from rest to rest at shares s of its time.
 
-    A smooth move has the least jerk; ramp: share of the time that either ramp of a trapezoid of speed takes.
+    A smooth move has minimum jerk; ramp: share of the time that each ramp of a trapezoidal speed takes.
     """
     if shape == "smooth":
         speed, acceleration = 30.0 * s**2 * (1.0 - s) ** 2, 60.0 * s * (1.0 - 3.0 * s + 2.0 * s**2)
@@ -38,7 +38,7 @@ def profile(s: Floats, shape: str, ramp: float = 0.25) -> tuple[Floats, Floats, 
 
 
 def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shape: str) -> GivenMotion:
-    """Moves from a place, one after the other, until the time is over. They begin and end between samples."""
+    """Make moves one after the other from a position until the time is over. They begin and end between samples."""
     t = np.arange(round(seconds * rate)) / rate
     motion, at, here = GivenMotion(np.full(len(t), start), np.zeros(len(t)), np.zeros(len(t))), 0.3, start
     for way, length, rest in moves:
@@ -54,7 +54,7 @@ def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shap
 
 
 def pick_motion(rng: np.random.Generator, rate: float) -> GivenMotion:
-    """A program of three to six stations, repeated: each has its own speed and dwell, the same every time round."""
+    """A repeated program of three to six stations, each with its own speed and dwell, equal in every cycle."""
     count, shape = int(rng.integers(3, 7)), str(rng.choice(SHAPES))
     stations = rng.uniform(-1.2, 1.2, count)
     while np.abs(np.diff(stations, append=stations[0])).min() < 0.15:
@@ -66,14 +66,14 @@ def pick_motion(rng: np.random.Generator, rate: float) -> GivenMotion:
 
 
 def pick(seed: int, rate: float, bits: int) -> Trial:
-    """Pick-and-place with dwell, a random program."""
+    """A random program of pick-and-place with dwell."""
     rng = np.random.default_rng([seed, 31, round(rate)])
     motion = pick_motion(rng, rate)
     return measured(rng, motion, joint(rng, motion, drawn(rng)), rate, bits)
 
 
 def index(seed: int) -> Trial:
-    """A table that is indexed one way: the same step and dwell again and again."""
+    """A table that is indexed in one direction with the same step and dwell every time."""
     rng, rate = np.random.default_rng([seed, 32]), 500.0
     step, length, dwell = 2.0 * np.pi / int(rng.integers(5, 13)), rng.uniform(0.5, 1.5), rng.uniform(0.2, 1.0)
     motion = moved(0.0, repeat(Move(step, length, dwell)), rate, SECONDS, "smooth")
@@ -81,7 +81,7 @@ def index(seed: int) -> Trial:
 
 
 def sine(seed: int) -> Trial:
-    """One sine."""
+    """A joint that moves along one sine."""
     rng, rate = np.random.default_rng([seed, 33]), 1000.0
     size, w, phase = rng.uniform(0.4, 1.2), rng.uniform(0.6, 3.0), rng.uniform(0.0, 6.28)
     t = np.arange(round(SECONDS * rate)) / rate
@@ -91,7 +91,7 @@ def sine(seed: int) -> Trial:
 
 
 def scan(seed: int) -> Trial:
-    """Scanning to and fro at 0.01 rad/s, as a telescope or an antenna does."""
+    """A joint that scans to and fro at 0.01 rad/s, as a telescope or an antenna does."""
     rng, rate = np.random.default_rng([seed, 34]), 250.0
     width = rng.uniform(0.05, 0.1)
     to_and_fro = cycle([Move(way, width / 0.01, 0.5) for way in (width, -width)])

@@ -1,7 +1,7 @@
-"""The whole robot against its truth: seven axes, identified from one motion, learning live on another.
+"""A whole robot compared with its truth: seven axes, identified from one motion, learning live on another.
 
-Judged is what its drift is judged by: the friction torque of each joint at two speeds. The arm is the one of
-plants/robots/lwr4.py, whose friction may bend, or not: then the law of the model is right.
+The friction torque of each joint at two speeds is judged, by which its drift is judged as well. The arm is that of
+plants/robots/lwr4.py; without the bend of its friction the law of the model is right.
 """
 
 import tempfile
@@ -26,7 +26,7 @@ from hil_rig.plants.robots.rigid_arm import SMOOTH, TORQUE, RigidArm
 from hil_rig.truth.trial import EXCUSED, UNSEEN, TrialOutcome
 
 RATE: Final = 500  # Hz
-LEARNT: Final = 40  # s that it is identified from
+LEARNT: Final = 40  # s of motion from which it is identified
 SECONDS: Final = 150
 BITS: Final = 20
 CHANGE: Final = 40.0  # s
@@ -35,9 +35,10 @@ CHANGE: Final = 40.0  # s
 def whole(
     seed: int, *jumps: tuple[str, float, bool], bits: int = BITS, bend: float = 0.0
 ) -> Callable[[], TrialOutcome]:
-    """A trial of it; jumps: of the arm while it learns live, name, factor or value, and whether it is a value.
+    """A trial of the robot.
 
-    bits: of its encoders; bend: how much of lwr4's, with which friction follows no law of the model.
+    jumps: changes of the arm while it learns live: name, factor or value, and whether it is a value; bits: of its
+    encoders; bend: share of lwr4's bend, with which friction does not follow the law of the model.
     """
     return partial(_run, seed, tuple(Jump(CHANGE, *jump) for jump in jumps), bits, bend)
 
@@ -46,7 +47,7 @@ class _Arm(RigidArm):
     """The arm, its sensors, and the truth."""
 
     def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> None:
-        """draw: which motion."""
+        """Make the arm; draw: number of the random motion."""
         friction = lwr4.FRICTION | {"bend": tuple(bend * one for one in lwr4.FRICTION["bend"])}
         motion = FourierMotion(frequency=0.1, draw=draw).series(lwr4.LIMITS)
         super().__init__(lwr4.ROWS, lwr4.links(), friction, motion, RATE, 40.0, jumps, lwr4.ROTORS)
@@ -54,13 +55,13 @@ class _Arm(RigidArm):
         self._rng = np.random.default_rng([seed, draw, 16])
 
     def take(self, seconds: int) -> tuple[Floats, Floats]:
-        """The next positions (rad) and torques (N·m), (samples, joints)."""
+        """Return the next positions (rad) and torques (N·m), (samples, joints)."""
         exact = self.exact(seconds * RATE)
         noise = lwr4.NOISE * self._rng.standard_normal(exact.shape[:2])
         return self.encoded(exact, self._bits), exact[:, :, TORQUE] + noise
 
     def friction(self, speeds: Floats) -> Floats:
-        """Torque at speeds (joints, k), rad/s, as it is now."""
+        """Present friction torque at speeds (joints, k), rad/s."""
         now = self.parameters.as_dict()
         dry, viscous, bend, rate = (
             np.array([[now[f"joint{j + 1}.{name}"]] for j in range(self.joints)]) for name in FRICTION

@@ -1,4 +1,4 @@
-"""The rows of `jointwatch bench truth`: joints that are what they are said to be, and joints that are not."""
+"""The rows of `jointwatch bench truth`: joints whose model is right, and joints whose model is wrong."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,9 +39,12 @@ def rigid(
     trial: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Trial:
-    """A rigid joint. late: s, of the torque; jitter: s, of the sampling, stamped; dropouts: share of frames that are
-    lost;
-    backlash: rad between encoder and joint; wild: fields of ±1e30 for some seconds; judged: parameters with a truth."""
+    """A rigid joint.
+
+    late: s, delay of the torque; jitter: s, of the sampling instants, which are stamped; dropouts: share of frames that
+    are lost; backlash: rad between encoder and joint; wild: fields of ±1e30 for some seconds; judged: parameters that
+    have a truth (default: all).
+    """
     rng = np.random.default_rng([seed, 14])
     motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0), dither=settings.pop("dither", 0.0))
     plant = Imperfect(ImperfectSettings(trajectory=motion, **settings), jumps)
@@ -82,7 +85,7 @@ def rigid(
 def elastic(
     seed: int, identify: str, assumed: Mapping[str, float] | None = None, seconds: float = SECONDS, **settings: Any
 ) -> Trial:
-    """An elastic joint. identify: as the rig's; assumed: known constants, times these."""
+    """An elastic joint. identify: as in the rig; assumed: factors of constants that the model gets wrong."""
     rng = np.random.default_rng([seed, 15])
     motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0))
     one = TwoMassPlantSettings.model_validate({"identify": identify, "trajectory": motion, **settings})
@@ -116,7 +119,7 @@ def payload(seed: int) -> Trial:
 
 
 def stribeck(seed: int, bits: int) -> Trial:
-    """Friction with a peak of 2.4 N·m over Coulomb's at 0.13 rad/s, and a model that searches for its shape."""
+    """Friction with a peak of 2.4 N·m above Coulomb friction at 0.13 rad/s, and a model that searches for its shape."""
     return rigid(seed, bits=bits, friction="stribeck", smooth=0.06, stribeck=0.13, extra=50.0, model=STRIBECK)
 
 
@@ -127,7 +130,7 @@ def friction_jump(seed: int) -> Trial:
 
 
 def rippling(seed: int, ripples: float) -> Trial:
-    """A torque of 1.5 N·m that repeats, and a model that has it."""
+    """A torque ripple of 1.5 N·m, and a model that has it."""
     model, name = RIGID | {"ripple": (ripples,)}, f"ripple{ripples:g}"
     trial = rigid(seed, ripple=1.5, ripples=ripples, model=model)
     return replace(trial, truth=lambda: dict(trial.truth()) | {f"{name}_sin": 1.5, f"{name}_cos": 0.0})
@@ -167,8 +170,10 @@ def ratio(seed: int, seconds: float = SECONDS) -> Trial:
     return Trial(plant.model, sample, plant.truth, seconds, order=("position", "link_position", "torque"))
 
 
-# The same motion, read by encoders whose steps lie elsewhere, gives other values: that alone is more than is asked.
-TOO_COARSE: Final = {"valid": "where such steps lie moves a value by more than its limit, and the reasons say so"}
+# The same motion, read by an encoder with shifted steps, gives values that differ by more than the limit.
+TOO_COARSE: Final = {
+    "valid": "the position of such coarse steps changes a value by more than its limit, as is reported"
+}
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
 ROWS: Final[dict[str, TruthRow]] = {
     "rigid": TruthRow(True, rigid),
@@ -202,7 +207,7 @@ ROWS: Final[dict[str, TruthRow]] = {
     "LuGre, as it is": TruthRow(True, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=LUGRE)),
     "hysteresis, with memory": TruthRow(
         False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)
-    ),  # of springs that slip elsewhere
+    ),  # the springs of its model slip at other reaches
     "hysteresis, its springs": TruthRow(
         True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=SPRINGS)
     ),

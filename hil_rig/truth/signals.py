@@ -1,9 +1,9 @@
-"""Rows of `jointwatch bench truth` whose signals are faulty: the joint and its model are right, what it says is not.
+"""Rows of `jointwatch bench truth` with faulty signals: joint and model are right, but the measurements are wrong.
 
-Frames pass the validators of signals, as in the service. A fault that leaves the information whole has the limits of a
-row whose model is right: 5 % of the samples lost in bursts, arrivals that jitter, a torque of 8 bits (its rounding,
-0.29 of a step, is noise of 0.11 N·m next to 0.2), and clipped torques where the limit is configured. The others have to
-be named or not to be trusted.
+Frames pass the validators of signals, as in the service. A fault that keeps the information has the limits of a row
+whose model is right: 5 % of the samples lost in bursts, arrivals that jitter, a torque of 8 bits (its rounding, 0.29 of
+a step, is noise of 0.11 N·m in addition to 0.2), and clipped torques if the limit is configured. Joints with any other
+fault must not be trusted.
 """
 
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from hil_rig.truth.trial import Sampled, Trial, TruthRow
 POSITION: Final = 0  # columns
 TORQUE: Final = 1
 BURST: Final = 3  # samples
-STEP: Final = 100.0 / 256.0  # N·m, of 8 bits over ±50 N·m
-CLIPPED: Final = 15.0  # N·m, that a tenth of the joint's torques exceed
+STEP: Final = 100.0 / 256.0  # N·m, step of 8 bits over ±50 N·m
+CLIPPED: Final = 15.0  # N·m, exceeded by a tenth of the joint's torques
 ZONE: Final = 2.0  # N·m
 
-Change = Callable[[Floats], Floats]  # values (samples, channels) of one stretch
+Change = Callable[[Floats], Floats]  # of consecutive values (samples, channels)
 
 
 def faulty(seed: int, change: Change, **trial: Any) -> Trial:
-    """The rig's joint with a change of what it says; trial: fields of the Trial."""
+    """The rig's joint with changed measurements; trial: fields of the Trial."""
     sound = rigid(seed)
 
     def sample(count: int) -> Sampled:
@@ -38,12 +38,12 @@ def faulty(seed: int, change: Change, **trial: Any) -> Trial:
 
 
 def same(values: Floats) -> Floats:
-    """No change."""
+    """Change nothing."""
     return values
 
 
 def lost(seed: int) -> Change:
-    """5 % of the samples, three in a row."""
+    """Lose 5 % of the samples, three in a row."""
     rng = np.random.default_rng([seed, 29])
 
     def change(values: Floats) -> Floats:
@@ -55,7 +55,7 @@ def lost(seed: int) -> Change:
 
 
 def held(every: int, *columns: int) -> Change:
-    """Channels that are new in every n-th frame only, as on a slow bus."""
+    """Hold channels that have a new value in every n-th frame only, as on a slow bus."""
 
     def change(values: Floats) -> Floats:
         found = values.copy()
@@ -67,7 +67,7 @@ def held(every: int, *columns: int) -> Change:
 
 
 def of_torque(change: Callable[[Floats], Floats]) -> Change:
-    """A change of the torque alone."""
+    """Change the torque alone."""
 
     def changed(values: Floats) -> Floats:
         found = values.copy()
@@ -78,17 +78,17 @@ def of_torque(change: Callable[[Floats], Floats]) -> Change:
 
 
 def clipped(torque: Floats) -> Floats:
-    """A sensor that saturates."""
+    """Clip the torque, as a sensor that saturates does."""
     return np.clip(torque, -CLIPPED, CLIPPED)
 
 
 def dead(torque: Floats) -> Floats:
-    """A dead zone, and values that are too small by it beyond."""
+    """Apply a dead zone, beyond which values are too small by its width."""
     return np.asarray(np.sign(torque) * np.maximum(0.0, np.abs(torque) - ZONE))
 
 
 def coarse(torque: Floats) -> Floats:
-    """8 bits."""
+    """Round the torque to 8 bits."""
     return np.asarray(STEP * np.round(torque / STEP))
 
 

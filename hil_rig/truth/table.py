@@ -1,14 +1,14 @@
 """`jointwatch bench truth [--only ROW] [--seeds N] [--json]`: every row of trials as one table.
 
-Per row: share of the time after the start in which the joint is trusted (valid, or held), in which a value that it
-says is known is then more than 4 of its own deviations off (lies), and besides 5 % of the value and 1 % of the torque
-off (material), the worst such |z|, rms z of known values and its deviation over so many trials, the share of z beyond
-3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, the share of the torque that the model
-leaves (rms), and the share of trials that are trusted within 15 s of the first motion. A row misses the limits of rms
-z where so many trials tell (Student's t, 95 %), since the z of one trial are not independent draws. Of a hundred such
-tests some are missed by chance, most where a few trials happen to be alike: a row that misses rms z or >3σ is tried on
-eight further seeds, and has missed where these miss it, too. Below it is listed what was reported while a misfit took
-trust away, by shares of that time.
+The table has for each row: the share of the time after the start in which the joint is trusted (valid, or held); the
+share in which a known value is trusted, but wrong by more than 4 of its deviations (lies), and in which the error is in
+addition more than 5 % of the value and 1 % of the torque (material); the worst such |z|; rms z of known values and its
+deviation over the trials; the share of z beyond 3 (a standard normal has 1 and 0.3 %); false alarms and false drifts
+per trial; the share of the torque that the model does not explain (rms); and the share of trials that are trusted
+within 15 s of the first motion. A row misses the limits of rms z only if its trials show it significantly (Student's t,
+95 %), since the z of one trial are not independent. Of a hundred such tests some fail by chance, mostly if a few trials
+happen to be alike: a row that misses rms z or >3σ is repeated with eight further seeds, and counts as missed if these
+miss the limit, too. Below the table stands what was reported while a misfit removed trust, as shares of that time.
 """
 
 import argparse
@@ -33,16 +33,16 @@ ROWS: Final = rows.ROWS | SIGNALS
 LIES: Final = 1.0  # % of the time, in rows whose model is right …
 WRONG_LIES: Final = 2.0  # … and in the others
 MATERIAL_LIES: Final = 0.5  # %, in every row
-SOON_SHARE: Final = 90.0  # % of trials, of programs that must be trusted soon
+SOON_SHARE: Final = 90.0  # % of trials, in rows that must be trusted soon
 BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)
 VALID: Final = 95.0  # % of the time, in rows whose model is right
-RIGHT_CAUSE: Final = 90.0  # % of the looks in which a misfit takes trust away
-BLOCK: Final = 10.0  # looks in which what is reported of a misfit changes once at most: those of a second
-BY_SCATTER: Final = frozenset({"rms z", ">3σ"})  # limits that a row misses by the scatter of its trials
-AGAIN: Final = 8  # further trials of a row that does
-DOUBTED: Final = 0.025  # probability below which so few successes are no chance
-CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name what a row's model leaves out
+RIGHT_CAUSE: Final = 90.0  # % of the looks in which a misfit removes trust
+BLOCK: Final = 10.0  # looks of a second, within which the reported misfit changes at most once
+BY_SCATTER: Final = frozenset({"rms z", ">3σ"})  # limits that a row may miss by the scatter of its trials
+AGAIN: Final = 8  # further trials of such a row
+DOUBTED: Final = 0.025  # probability below which so few successes are not attributed to chance
+CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name what a row's model lacks
     **dict.fromkeys(("torque 4 ms late", "skew wrong by 2 ms"), frozenset({"torque_lag"})),
     **dict.fromkeys(("LuGre", "hysteresis"), frozenset({"friction_memory"})),
     "backlash 1 mrad": frozenset({"friction_memory", "reversal_friction"}),
@@ -59,7 +59,7 @@ CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name wh
     "encoder eccentric": frozenset({"encoder_eccentric"}),
     "friction of load": frozenset({"friction_load"}),
     "friction of place": frozenset({"friction_place"}),
-    # while rows from before it is led and from then are in one memory, nothing that has a column explains them
+    # while the memory has rows of free motion and of leading, no column explains all of them
     "led by hand": frozenset({"torque_moves_nothing", "residual_not_noise"}),
 }
 HEAD: Final = (
@@ -78,15 +78,15 @@ HEAD: Final = (
 
 
 def main() -> int:
-    """Exit 0 when every row meets its limits, but those that are out of reach and say why."""
+    """Run the trials and print the table; exit code 0 if every row meets its limits, except for those out of reach."""
     parser = argparse.ArgumentParser(prog="jointwatch bench truth", description=__doc__)
     parser.add_argument("--only", action="append", metavar="ROW", help=f"one of: {', '.join(ROWS)}".replace("%", "%%"))
-    parser.add_argument("--seeds", type=int, default=2, help="trials a row (10 for what is published)")
+    parser.add_argument("--seeds", type=int, default=2, help="trials per row (%(default)s; published: 10)")
     parser.add_argument(
-        "--first", type=int, default=0, help="the first seed: others than those that anything was set by"
+        "--first", type=int, default=0, help="the first seed; others test seeds that no setting was chosen by"
     )
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--reasons", action="store_true", help="on stderr, why values were not trusted")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--reasons", action="store_true", help="print on stderr why values were not trusted")
     options = parser.parse_args()
     names = options.only or list(ROWS)
     for name in names:
@@ -130,7 +130,7 @@ def main() -> int:
         for name in names:
             cells = "".join(f"{table[name][figure]:9.2f}" for figure in FIGURES)
             print(f"{name:24}{cells}  {_verdict(name, missed[name], table[name])}".rstrip())
-        print(f"{options.seeds} trials a row, {time.monotonic() - began:.0f} s on {workers} processors")
+        print(f"{options.seeds} trials per row, {time.monotonic() - began:.0f} s on {workers} processors")
         _print_below(missed, again, causes)
     return 1 if any(map(_left, names, missed.values())) else 0
 
@@ -138,13 +138,13 @@ def main() -> int:
 def _print_below(
     missed: Mapping[str, list[str]], again: Mapping[str, dict[str, float]], causes: Mapping[str, Counter[str]]
 ) -> None:
-    """Print what stands below the table: further trials, causes that were named, and why limits are out of reach."""
+    """Print below the table: further trials, the causes that were named, and why limits are out of reach."""
     for name, figures in again.items():
         found = f"rms z {figures['rms']:.2f} ± {figures['rms_deviation']:.2f}, >3σ {figures['beyond3']:.2f} %"
         print(f"{name}: {found} in {AGAIN} further trials")
     for name, counts in causes.items():
         shares = ", ".join(f"{code} {100 * count / counts.total():.0f} %" for code, count in counts.most_common())
-        print(f"{name}: {shares or 'no misfit takes trust away'}")
+        print(f"{name}: {shares or 'no misfit removes trust'}")
     for name, limits in missed.items():
         for limit in limits:
             if limit in ROWS[name].beyond:
@@ -157,7 +157,7 @@ def _left(name: str, missed: list[str]) -> list[str]:
 
 
 def missed_twice(missed: Sequence[str], again: Sequence[str]) -> list[str]:
-    """What a row misses without what may be the scatter of its trials; again: what further trials miss."""
+    """Limits that a row misses, except by the scatter of its trials; again: limits that further trials miss."""
     return [limit for limit in missed if limit not in BY_SCATTER or limit in again]
 
 
@@ -175,14 +175,14 @@ def _one(job: tuple[str, int]) -> TrialOutcome:
 
 
 def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
-    """What a row does not meet."""
+    """Names of the limits that a row misses."""
     missed = ["lies"] if figures["lies"] > (LIES if ROWS[name].right else WRONG_LIES) else []
     missed += ["material"] if figures["material"] > MATERIAL_LIES else []
     soon = round(0.01 * figures["soon"] * trials)
     missed += ["soon"] if ROWS[name].soon and too_few(soon, trials, SOON_SHARE) else []
     if ROWS[name].right:
         missed += ["valid"] if not figures["valid"] >= VALID else []
-        if not math.isnan(figures["rms"]):  # else no value was known in any valid look, and there is no z
+        if not math.isnan(figures["rms"]):  # NaN: no value was known in any valid look, so there is no z
             missed += [">3σ"] if figures["beyond3"] - slack(figures["beyond3_deviation"], trials) > BEYOND else []
             missed += [] if possible(figures["rms"], figures["rms_deviation"], trials) else ["rms z"]
         missed += ["alarms"] if figures["alarms"] > 0 else []
@@ -191,7 +191,7 @@ def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
 
 
 def named_causes(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
-    """Count the looks in which each misfit was the first reason why nothing is trusted."""
+    """Count the looks in which each misfit was the first reason not to trust the joint."""
     counts = Counter[str]()
     for outcome in outcomes:
         for (code, _), count in outcome.reasons.items():
@@ -200,23 +200,23 @@ def named_causes(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
 
 
 def named_right(name: str, counts: Counter[str]) -> bool:
-    """Whether the causes that are named for a row are right often enough, as far as so many looks can show."""
+    """Whether the causes named for a row are right often enough, as far as this many looks can show."""
     right, blocks = sum(counts[code] for code in CAUSES[name]) / BLOCK, math.ceil(counts.total() / BLOCK)
     return not too_few(math.ceil(right), blocks, RIGHT_CAUSE)
 
 
 def too_few(successes: int, draws: int, share: float) -> bool:
-    """Whether successes come this seldom by chance, where they are this share (%) of all draws."""
+    """Whether so few successes are unlikely (DOUBTED) if their true share is this (%)."""
     return bool(bdtr(successes, draws, 0.01 * share) < DOUBTED)
 
 
 def slack(deviation: float, trials: int) -> float:
-    """Error that a mean over so many trials may have; 0 where there is one trial only."""
+    """Error that a mean over this many trials may have; 0 if there is only one trial."""
     return float(stdtrit(trials - 1, 0.975)) * deviation if math.isfinite(deviation) else 0.0
 
 
 def possible(rms: float, deviation: float, trials: int) -> bool:
-    """Whether rms z may be within its limits, for all that so many trials tell."""
+    """Whether rms z may be within its limits, as far as this many trials can show."""
     return RMS[0] - slack(deviation, trials) <= rms <= RMS[1] + slack(deviation, trials)
 
 

@@ -1,4 +1,4 @@
-"""One joint with a known truth through the same alignment and estimator as a live one, faster than real time."""
+"""Trials: a joint with a known truth, run through the service's alignment and estimator faster than real time."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -16,9 +16,9 @@ from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Publication
 from hil_rig.plants.base import Floats
 
-CHUNK: Final = 100  # samples handed over at once: 0.1 s at 1 kHz, after which the estimate is looked at
-BASELINE: Final = 30.0  # s of trusted estimates after the start, after which drift is measured against what was found
-UNSEEN: Final = 1.0  # s after a change of the truth that count among the lies, but not in the spread of z
+CHUNK: Final = 100  # samples passed at once: 0.1 s at 1 kHz, after which the estimate is looked at
+BASELINE: Final = 30.0  # s after the start at which the baseline of drift is taken from a trusted estimate
+UNSEEN: Final = 1.0  # s after a change of the truth that count for lies, but not for the spread of z
 EXCUSED: Final = 20.0  # s after a change of the truth in which an alarm is right
 FRAME: Final = 100_000  # ns from a sample to its frame's arrival, at least
 LIE: Final = 4.0  # deviations
@@ -32,10 +32,10 @@ FIGURES: Final = (
 
 
 class Sampled(NamedTuple):
-    """What comes of a joint in one stretch of time."""
+    """Consecutive samples of a joint."""
 
-    values: Floats  # (samples, channels) SI; NaN: that reading never came
-    stamps: Floats  # (samples,) s, the instant at which each was taken, as its device says
+    values: Floats  # (samples, channels) SI; NaN: the reading was lost
+    stamps: Floats  # (samples,) s, the instant at which each was taken, by its device's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Trial:
     """A joint, its configuration, and how long it is observed."""
 
     model: Mapping[str, Any]  # configuration
-    sample: Callable[[int], Sampled]  # the next ones
-    truth: Callable[[], Mapping[str, float]]  # under the names of the model, now; names left out are not judged
+    sample: Callable[[int], Sampled]  # takes the next samples
+    truth: Callable[[], Mapping[str, float]]  # present truth by the model's names; absent names are not judged
     seconds: float
     rate: float = 1000.0
     changes: tuple[float, ...] = ()  # s, when the truth jumps
@@ -52,31 +52,31 @@ class Trial:
     stamped: bool = False  # the device's own time travels with each sample
     order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
-    late: float = 0.0  # s by which frames arrive late at most, in order
-    watched: bool = False  # validators look at the frames before anything is learnt, as in the service
+    late: float = 0.0  # s, largest delay of frames, which stay in order
+    watched: bool = False  # whether validators check the frames first, as in the service
 
 
 class TrialOutcome(NamedTuple):
-    """What one trial showed."""
+    """The results of one trial."""
 
-    looks: int  # after the start's end
-    trusted: int  # of them: valid, or held
-    lying: int  # of them: trusted, and a value is more than 4 of its deviations off
-    worst: float  # |z| while trusted
-    z: Floats  # while trusted, all parameters
-    alarms: int  # without a change
-    drifts: int  # without a change
-    unexplained: float  # share of the torque, rms, median
-    reasons: Mapping[tuple[str, str], int]  # identity of the first reason why the values were not trusted: how often
+    looks: int  # looks after the end of the start
+    trusted: int  # looks in which the estimate is valid or held
+    lying: int  # trusted looks in which a value is wrong by more than 4 of its deviations
+    worst: float  # largest |z| while trusted
+    z: Floats  # z of all known parameters while trusted
+    alarms: int  # alarms without a change of the truth
+    drifts: int  # drifts without a change of the truth
+    unexplained: float  # median of the unexplained share of the torque, rms
+    reasons: Mapping[tuple[str, str], int]  # identity of the first reason not to trust the values: how often
     worst_name: str = ""
     last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end, known or not
-    material: int = 0  # of the lying: one is MATERIAL of the value off as well, and moves the torque by NOTICED
+    material: int = 0  # lying looks in which an error is also MATERIAL of the value and changes the torque by NOTICED
     first: float = np.nan  # s from the first motion to the first trusted look; infinite: never
     known: Mapping[str, float] = {}  # share of the trusted looks in which each parameter is known
 
 
 class Observer:
-    """Counts what the estimate of one joint says, look by look."""
+    """Looks at the estimates of one joint and counts trusted and wrong ones."""
 
     def __init__(self, trial: Trial, line: JointPipeline) -> None:
         self._trial, self._line = trial, line
@@ -93,7 +93,7 @@ class Observer:
 
     def look(self, now: float, events: list[str]) -> None:
         """Look at the estimate; now: s; events: the kinds of those since the last look."""
-        trial, estimator = self._trial, self._line.estimator  # after a fault of its signals it is another one
+        trial, estimator = self._trial, self._line.estimator  # replaced after a fault of its signals
         if not estimator.phases.parts.gate.resting:
             self._began = min(self._began, now)
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
@@ -104,7 +104,7 @@ class Observer:
         if now <= self._started:
             return
         self._looks += 1
-        if self._line.refused:  # as faulted as the service says
+        if self._line.refused:  # faulted, as in the service
             self._reasons[self._line.refused[0].identity] += 1
             return
         self._errors.append(estimate.error)
@@ -116,7 +116,7 @@ class Observer:
                 self._reasons[reason.identity] += 1
 
     def _judge(self, now: float) -> None:
-        """Judge a trusted estimate: the values that it says are known."""
+        """Judge the known values of a trusted estimate."""
         truth, learnt, trial = self._trial.truth(), self._line.estimator.phases.parts.learner.state, self._trial
         estimate, known = self._estimate, self._estimate.known
         parameters = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
@@ -150,8 +150,8 @@ class Observer:
             self._drifts += drifted * (not self._trial.changes)
 
     def outcome(self) -> TrialOutcome:
-        """What the trial showed."""
-        errors = [one for one in self._errors if np.isfinite(one)]  # of one that waits for motion there is none
+        """Return the results of the trial."""
+        errors = [one for one in self._errors if np.isfinite(one)]  # NaN while it waits for motion
         return TrialOutcome(
             self._looks, self._trusted, self._lying, self._worst, np.concatenate([*self._scores, np.empty(0)]),
             self._alarms, self._drifts, float(np.median(errors)) if errors else np.nan, self._reasons,
@@ -161,7 +161,7 @@ class Observer:
 
 
 def run(trial: Trial) -> TrialOutcome:
-    """The trial from its first sample to its last."""
+    """Run a trial from its first sample to its last."""
     joint = _joint(trial)
     line = JointPipeline("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
     columns, arrivals = len(line.estimator.channels) + trial.stamped, np.random.default_rng(29)
@@ -187,7 +187,7 @@ Readings = tuple[NDArray[np.int64], Floats, NDArray[np.int32]]
 
 
 def _events(line: JointPipeline, readings: Readings, watched: bool) -> list[str]:
-    """Let a joint take readings; returns the kinds of its events."""
+    """Pass readings to a joint and return the kinds of its events."""
     if watched:
         messages = line.absorb(*readings, 0, lambda: 0)
         return [msgpack.unpackb(body)["kind"] for topic, body in messages if topic.startswith(b"event/")]
@@ -196,7 +196,7 @@ def _events(line: JointPipeline, readings: Readings, watched: bool) -> list[str]
 
 
 def _readings(sampled: Sampled, stamped: bool, columns: int, late: Floats) -> Readings:
-    """One frame a sample, every value of which has arrived when it was taken and the wire is through. late: s, each."""
+    """Make the readings of one frame per sample, all values of which arrive at once. late: s, delay of each sample."""
     values, stamps = sampled
     if stamped:
         values = np.column_stack((values, stamps))
@@ -208,7 +208,7 @@ def _readings(sampled: Sampled, stamped: bool, columns: int, late: Floats) -> Re
 
 
 def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
-    """All trials of one row: FIGURES; shares of time in per cent, alarms and drifts per trial."""
+    """The FIGURES of one row from all its trials: shares of time in per cent, alarms and drifts per trial."""
     looks = sum(one.looks for one in outcomes)
     z = np.concatenate([one.z for one in outcomes])
     return {
@@ -231,9 +231,9 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
 
 
 def _deviation_of_rms(trials: list[Floats], root: int = 2) -> float:
-    """Deviation of rms z over so many trials by the jackknife, as the z of one trial are not independent.
+    """Deviation of rms z over these trials by the jackknife, since the z of one trial are not independent.
 
-    root: 1 where it is that of the mean square.
+    root: 1 for the deviation of the mean square instead.
     """
     count = len(trials)
     if count < 2:
@@ -244,9 +244,9 @@ def _deviation_of_rms(trials: list[Floats], root: int = 2) -> float:
 
 
 class TruthRow(NamedTuple):
-    """One kind of joint."""
+    """A row of the table: one kind of joint."""
 
     right: bool  # whether the model is right
-    make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # by the seed
-    beyond: Mapping[str, str] = {}  # limits that cannot be met there, and why
+    make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # makes the trial of a seed
+    beyond: Mapping[str, str] = {}  # limits that cannot be met, with the reason
     soon: bool = False  # whether it must be trusted within SOON of its first motion

@@ -1,4 +1,4 @@
-"""More rows of `jointwatch bench truth`: single joints as they work in industry, and what their models leave out."""
+"""More rows of `jointwatch bench truth`: single joints in industrial motions, and effects that their models lack."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -33,41 +33,41 @@ def _ripple(model: Mapping[str, Any]) -> TruthRow:
     return TruthRow(False, lambda seed: left_out.ripple(seed, model), LARGER)
 
 
-# Not met yet, with the cause as far as it is known.
-SLOW_RATE: Final = {"soon": "the kernel's span at this rate comes on top of 12 s of start"}
+# Limits that are not met yet, with the cause as far as it is known.
+SLOW_RATE: Final = {"soon": "the filter's window at this rate adds to the 12 s of the start"}
 BLURRED: Final = {
     "valid": "a ramp is two to six samples long, so a row spans its corners, where the acceleration jumps"
 }
 ECCENTRIC: Final = {
     "lies": "the disc scales speed and acceleration by its mean over the arc, which no residual shows; none is material"
 }
-BELT: Final = {"lies": "below three deviations of its column a belt is not distinguished from noise; none is material"}
+BELT: Final = {"lies": "below three deviations of its column a belt cannot be told from noise; none is material"}
 SWITCHED: Final = (
-    "the truth jumps as often as residuals remember: in the second after a jump no row shows yet that θ is of before"
+    "the truth jumps as often as the memory of the residuals is long: in the second after a jump no row shows it yet"
 )
 ZONE: Final = dict.fromkeys(
     ("lies", "material"),
-    "where torque and speed nearly always have one sign it is Coulomb friction, and that is not known; where they "
-    "differ at times, these rows are few and show it late",
+    "where torque and speed nearly always have the same sign a dead zone looks like Coulomb friction, which is not "
+    "known; rows in which they differ are few and show it late",
 )
 LARGER: Final = dict.fromkeys(
     ("lies", "material"),
-    "one joint in eight ripples by a fifth to a third of its torque, four to six times the prior of 5 %; under a prior "
-    "that holds it gravity of sound joints would not be known",
+    "one joint in eight has a ripple of a fifth to a third of its torque, four to six times the prior of 5 %; a prior "
+    "that includes it would make gravity of sound joints unidentifiable",
 )
 SPRING: Final = dict.fromkeys(
     ("lies", "material"),
-    "up to half of gravity is the spring's part that turns with sin q, which no row tells from gravity; of the rest a "
-    "thousandth of the torque may be left",
+    "up to half of gravity is the part of the spring that varies with sin q, which no row tells from gravity; what "
+    "remains of the spring may be a thousandth of the torque",
 )
 ONSET: Final = dict.fromkeys(
     ("lies", "rms z"),
-    "what grows is seen at the end of a block, 1 to 2 s after it begins, and these looks alone are 1 % of the time",
+    "growth is detected at the end of a block, 1 to 2 s after it begins, and these looks alone are 1 % of the time",
 )
-WIDE: Final = {"rms z": "σ of what is known holds what a torque of the angle may do, which is nothing here"}
+WIDE: Final = {"rms z": "σ of known values includes a possible torque that depends on the angle, which is zero here"}
 LAG: Final = {
-    "rms z": "σ of what is known holds a lag of the torque, which such a motion tells to 0.2 ms only, and which is "
-    "nothing here: if it were known, rms z would be 0.7 instead of 0.4"
+    "rms z": "σ of known values includes a possible lag of the torque, which is zero here and which such a motion "
+    "determines to 0.2 ms only: if the lag were known, rms z would be 0.7 instead of 0.4"
 }
 ROWS: Final[dict[str, TruthRow]] = {
     **{f"pick {rate:g} Hz": _pick(rate, bits) for rate, bits in PICKS},

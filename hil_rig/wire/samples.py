@@ -35,7 +35,7 @@ class SampleWire:
     def __init__(self, link: Path | None, messages: Sequence[Message], rate: float) -> None:
         """messages: all that this wire carries; rate: Hz. Raises RigError."""
         if link is not None:
-            raise RigError("--link goes with a terminal: there is none on this wire")
+            raise RigError("--link is for terminals only: this wire has none")
         self.sent = self.refused = self.unheard = 0
         self.rate = rate
         self.messages = list(messages)

@@ -185,7 +185,7 @@ def test_it_survives_that_nobody_reads_what_it_says(start_program: Callable[...,
     [
         ([], "expected the name of a rig: two_mass, rigid, arm"),
         (["rigid", "--loop"], "--loop goes with a recording"),
-        (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire that can say stop"),
+        (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire with flow control"),
         (["rigid", "--jump", "5:mass=2"], 'unknown parameter "mass", expected one of inertia, viscous'),
         (
             ["rigid", "--joints", "2", "--jump", "5:joint3.mass=2"],
@@ -200,7 +200,7 @@ def test_it_survives_that_nobody_reads_what_it_says(start_program: Callable[...,
         (["rigid", "--set", "trajectory.kind=round"], "trajectory.kind: Input should be 'velocity' or 'position'"),
         (["rigid", "--fault", "drop=much"], "fault drop: expected probability"),
         (["rigid", "--speed", "0"], "expected a positive number, found 0"),
-        (["recording", "--file", "/nowhere.npz"], "/nowhere.npz is not there"),
+        (["recording", "--file", "/nowhere.npz"], "/nowhere.npz does not exist"),
     ],
 )
 def test_a_mistake_is_one_clear_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

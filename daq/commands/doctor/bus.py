@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 
 ROUND: Final = tuple(base * 10.0**power for power in range(5) for base in (1, 1.25, 2, 2.5, 4, 5, 8))
-NEAR: Final = 0.03  # of a round rate
-LEAST: Final = 40  # frames from which fields are guessed
-SMOOTH: Final = 0.3  # largest step over range, below which bytes are a measured quantity
+NEAR: Final = 0.03  # relative distance from a round rate that is rounded to it
+LEAST: Final = 40  # frames at least, from which fields are guessed
+SMOOTH: Final = 0.3  # ratio of largest step to range below which bytes are taken for a measured quantity
 
 
 class GuessedField(NamedTuple):
@@ -25,7 +25,7 @@ class GuessedField(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """What the frames of one id show."""
+    """Properties of the frames with one id."""
 
     id: int  # with EXTENDED
     length: int  # bytes, of the shortest
@@ -61,7 +61,7 @@ def talks(frames: Frames) -> list[Talk]:
 
 
 def nominal(rate: float) -> float:
-    """The round rate nearby, or this rate to three digits."""
+    """Return a round rate that is close, or this rate with three digits."""
     if not np.isfinite(rate) or rate <= 0:
         return np.nan
     best = min(ROUND, key=lambda one: abs(one / rate - 1))
@@ -69,11 +69,11 @@ def nominal(rate: float) -> float:
 
 
 def load(frames: Frames, seconds: float, bitrate: int, data_bitrate: int | None = None) -> tuple[float, float]:
-    """The share of time in which the bus is busy: without stuff bits, and with the most possible stuff bits.
+    """The share of time in which the bus is busy: without stuff bits, and with the largest number of stuff bits.
 
-    Classic frames: Davis, Burns et al. 2007. Where a frame is longer than eight bytes, all are taken for CAN FD
-    (ISO 11898-1:2015) with the rate switched to data_bitrate after the arbitration; without one, all at bitrate: more
-    than it is. seconds: that were listened to; bitrates: bit/s.
+    Classic frames: Davis, Burns et al. 2007. If a frame is longer than eight bytes, all are taken for CAN FD
+    (ISO 11898-1:2015), whose rate switches to data_bitrate after the arbitration; without data_bitrate the load is
+    computed with bitrate and is too large. seconds: duration of listening; bitrates: bit/s.
     """
     extended = (frames.ids & np.uint32(EXTENDED)) != 0
     data = np.where(frames.ids & np.uint32(REMOTE) != 0, 0, 8 * frames.lengths)
@@ -125,7 +125,7 @@ def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[Guess
 
 
 def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> GuessedField | None:
-    """The field that begins at a byte, if any: the first of float, short and long integer that is smooth."""
+    """Guess the field that begins at a byte: the first smooth one of float, short and long integer, or None."""
     for bits, kind in ((32, "float"), (16, "signed"), (32, "signed")):
         size = bits // 8
         if free[at : at + size].sum() != size:
@@ -143,7 +143,7 @@ def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> Guess
 
 
 def _extended(payload: NDArray[np.uint8], at: int, motorola: bool, free: NDArray[np.bool_]) -> bool:
-    """Whether the next two bytes only extend the sign of these: together they are one long integer."""
+    """Whether the next two bytes only extend the sign of these, so that together they are one long integer."""
     if motorola or free[at : at + 4].sum() != 4:
         return False
     sign = np.where(payload[:, at + 1] & 0x80, 0xFF, 0)

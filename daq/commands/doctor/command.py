@@ -76,12 +76,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place_of(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[DoctorFinding], str]:
-    """Listen with a driver of this kind at a place: findings, and a proposed configuration."""
+    """Listen with a driver of this kind; returns findings and a proposed configuration."""
     subject = f"{options.kind} {options.at}".strip()
     given = dict(one.partition("=")[::2] for one in options.set)
     try:
         probe = named(options.kind).probe(options.at, options.seconds, given)
-    except (DriverError, ValueError) as error:  # a setting that is none is a ValueError
+    except (DriverError, ValueError) as error:  # ValueError: an invalid setting
         return [DoctorFinding(BAD, subject, " ".join(str(error).split()))], ""
     data["said"] = probe.said
     level = GOOD if probe.proposal else BAD
@@ -103,7 +103,7 @@ def _next_step() -> list[DoctorFinding]:
     text = "to listen: " + ("; ".join(f"jointwatch doctor {wire}" for wire in wires) or "plug in an adapter first")
     return [
         DoctorFinding(
-            NOTE, "wires", text, "", "--port DEVICE --baudrate N listens to a serial line that is no CAN adapter"
+            NOTE, "wires", text, "", "--port DEVICE --baudrate N listens to a serial line that is not a CAN adapter"
         )
     ]
 
@@ -112,12 +112,12 @@ def _place(interface: str, channel: str) -> Iterator[DoctorFinding]:
     """Findings about the wire itself, before it is opened."""
     if interface == "socketcan":
         yield from doctor_host.interface(channel)
-    elif channel.startswith("/") and channel not in doctor_host.ports():  # those have been looked at
+    elif channel.startswith("/") and channel not in doctor_host.ports():  # those were already examined
         yield from doctor_host.serial_port(channel)
 
 
 def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[DoctorFinding], str]:
-    """Listen to an unknown bus: findings, and a proposed configuration."""
+    """Listen to an unknown bus; returns findings and a proposed configuration."""
     findings = list(_place(options.interface, options.channel))
     given = {"bitrate": options.bitrate} if options.bitrate and options.interface != "socketcan" else {}
     try:
@@ -159,10 +159,10 @@ def _traffic(
         rates = f"{bitrate} bit/s" + (f", data at {data_bitrate or bitrate} bit/s" if fast else "")
         said += f", load {bare:.1%} of {rates} ({stuffed:.1%} with all stuff bits)"
         if fast and not data_bitrate:
-            said += "; less, if --data-bitrate were known"
+            said += "; too large, since --data-bitrate is not given"
         if stuffed > 0.8:
             yield DoctorFinding(
-                WARN, channel, said, "frames of high ids will come late: raise the bit rate or lower rates"
+                WARN, channel, said, "frames with high ids will be late: raise the bit rate or send fewer frames"
             )
         else:
             yield DoctorFinding(GOOD, channel, said)
@@ -175,19 +175,19 @@ def _traffic(
         yield DoctorFinding(
             GOOD,
             f"{channel} {talk.id & ~EXTENDED:#05x}{'x' if talk.id & EXTENDED else ''}",
-            f"{talk.length} bytes, {rate if talk.frames > 1 else 'once'}; bytes that move: {moving}",
+            f"{talk.length} bytes, {rate if talk.frames > 1 else 'once'}; bytes that change: {moving}",
         )
 
 
 def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[DoctorFinding], str]:
-    """Listen to an unknown serial line: findings, and a proposed configuration."""
+    """Listen to an unknown serial line; returns findings and a proposed configuration."""
     findings = [] if options.port in doctor_host.ports() else list(doctor_host.serial_port(options.port))
     try:
         text = listen_port(options.port, options.baudrate, options.seconds)
     except DriverError as error:
         return [*findings, DoctorFinding(BAD, options.port, str(error))], ""
     if not text:
-        remedy = "does the device send unasked? is the baud rate right?"
+        remedy = "does the device send without requests? is the baud rate right?"
         return [*findings, DoctorFinding(BAD, options.port, f"no byte in {options.seconds:g} s", remedy)], ""
     rate = len(text) / options.seconds
     said = f"{rate:.0f} bytes/s, {10 * rate / options.baudrate:.0%} of {options.baudrate} baud"
@@ -199,7 +199,7 @@ def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Docto
 
 
 def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> Iterator[DoctorFinding]:
-    """Listen to a configured wire: its frames, its losses, and whether every channel of the joints is there."""
+    """Listen to a configured wire; yields findings about its frames, its losses and the joints' channels."""
     settings = config.drivers[name]
     channel = getattr(settings, "channel", None) or getattr(settings, "port", "")
     yield from _place(getattr(settings, "interface", ""), str(channel))
@@ -209,7 +209,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
         readings, counts = _read(settings, asked, seconds)
     except DriverError as error:
         remedy = (
-            "if jointwatch itself is running, stop it first: one wire, one reader"
+            "if jointwatch is running, stop it first: only one program can read a wire"
             if isinstance(error, LinkBusyError)
             else ""
         )
@@ -234,7 +234,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
 
 
 def _left_out(name: str, settings: AnyDriver) -> Iterator[DoctorFinding]:
-    """Messages of a DBC that are not used because of a mistake; their frames count as unmatched."""
+    """Findings about messages of a DBC that are not used because of a mistake; their frames count as unmatched."""
     for message, why in getattr(getattr(settings, "layout", None), "unsound", {}).items():
         yield DoctorFinding(NOTE, f"{name}.{message}", f"left out: {why}", "correct it in the DBC, if it is needed")
 
@@ -277,33 +277,36 @@ def _values(readings: NDArray[np.void], channel: int) -> dict[str, float]:
 
 
 def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Config) -> Iterator[DoctorFinding]:
-    """Whether a joint's channel is received, at the configured rate, and moves."""
+    """Findings whether a joint's channel is received, has the configured rate, and moves."""
     subject, joint = f"{route.joint}.{route.role}", config.joints[route.joint]
     found = seen.get(route.signal)
     if found is None:
         text = f"{route.driver}.{route.signal} is not received"
-        yield DoctorFinding(BAD, subject, text, "is that device on, and its id, length or packet as described?")
+        yield DoctorFinding(BAD, subject, text, "is that device on? are its id, length or packet as configured?")
         return
     channel = joint.channels.get(route.role)
     expected = (channel.rate if channel else None) or joint.rate
     if abs(found["rate"] / expected - 1) > RATE_TOLERANCE:
-        text = f"comes at {found['rate']:.4g} Hz, configured are {expected:g} Hz"
-        yield DoctorFinding(WARN, subject, text, f"rate = {found['rate']:.4g}, if nothing is lost on the way")
+        text = f"comes at {found['rate']:.4g} Hz, but {expected:g} Hz are configured"
+        yield DoctorFinding(WARN, subject, text, f"set rate = {found['rate']:.4g}, if no frames are lost")
     elif not found["high"] > found["low"]:
         yield DoctorFinding(
-            NOTE, subject, f"does not move: {found['low']:.6g}", "move the joint, or look at the signal's place"
+            NOTE,
+            subject,
+            f"does not move: {found['low']:.6g}",
+            "move the joint, or check the signal's place in the frame",
         )
     else:
         yield DoctorFinding(GOOD, subject, f"comes at {found['rate']:.4g} Hz and moves")
 
 
 def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[DoctorFinding]:
-    """A finding where the encoder's measured steps are too coarse for the joint's inertia."""
+    """A finding if the encoder's measured steps are too coarse for the joint's inertia."""
     joint = config.joints[route.joint]
     channel = joint.channels.get(route.role)
     if route.role != "position" or channel is None:
         return
-    from estimators.quantisation.encoder_steps import EncoderSteps  # heavy: only where there is a joint
+    from estimators.quantisation.encoder_steps import EncoderSteps  # a slow import, needed only for joints
 
     mine = readings[np.isin(readings["channel"], [i for i, one in enumerate(asked) if one.signal == route.signal])]
     steps = EncoderSteps()
@@ -316,8 +319,8 @@ def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], confi
 
 
 def _mistakes(name: str, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[DoctorFinding]:
-    """Mistakes of a person in a configuration, which the motion of the joints on this wire shows."""
-    from daq.replay.plausibility import mistakes_in  # heavy: only where there is a joint
+    """Findings about mistakes in the configuration, as the motion of the joints on this wire shows them."""
+    from daq.replay.plausibility import mistakes_in  # a slow import, needed only for joints
 
     parts, places = [empty()], {one.signal: i for i, one in enumerate(asked)}
     for number, route in enumerate(routes(config)):

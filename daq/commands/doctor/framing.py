@@ -8,14 +8,14 @@ import numpy as np
 from drivers.layout.checksum import CHECKSUMS, compute
 from drivers.serial.packets import COBS, DELIMITERS, Framing
 
-LEAST: Final = 8  # packets, to speak of a pattern
+LEAST: Final = 8  # packets at least, for a pattern
 SOME: Final = 200  # packets that are examined
 MOST: Final = 0.8  # share of them that must agree
-IDS: Final = 16  # kinds of packets at most; more are no id
+IDS: Final = 16  # largest number of ids; a byte with more values is not an id
 
 
 def framing_of(text: bytes) -> tuple[Framing, dict[int, int]] | None:
-    """The framing of a stream, and the number of bytes (id, sequence, fields) by id; None where nothing fits."""
+    """The framing of a stream, and the number of bytes (id, sequence, fields) by id; None if nothing fits."""
     for kind, delimiter in DELIMITERS.items():
         pieces = text.split(bytes([delimiter]))[1:-1]
         packets = [packet for piece in pieces if piece and len(packet := _unstuffed(kind, piece)) > 2]
@@ -65,7 +65,7 @@ def _counts(packets: list[bytes], has_id: bool, size: int, order: str) -> bool:
 
 
 def _unstuffed(kind: str, piece: bytes) -> bytes:
-    """A packet without its stuffing; empty where the bytes are no packet."""
+    """A packet without its stuffing; empty if the bytes are not a packet."""
     if kind == "cobs":
         parts, at = [], 0
         while at < len(piece):

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 GOOD, NOTE, WARN, BAD = "good", "note", "warn", "bad"
 
 ROOM: Final = 4 << 20  # bytes: more than a second at 8 kframe/s
-PER_FRAME: Final = 384  # bytes that the kernel reckons for a classic frame in a socket's queue of that size
+PER_FRAME: Final = 384  # bytes that the kernel counts for a classic frame in a socket's queue
 ARPHRD_CAN: Final = "280"
 STEADY: Final = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 
@@ -28,7 +28,7 @@ class DoctorFinding(NamedTuple):
 
 
 def host(root: Path = Path("/")) -> Iterator[DoctorFinding]:
-    """Findings about the host and all its wires; root: where /proc and /sys are."""
+    """Findings about the host and all its wires; root: folder that contains /proc and /sys."""
     yield from _queue(root)
     yield from _clock(root)
     for name in interfaces(root):
@@ -43,7 +43,7 @@ def interfaces(root: Path = Path("/")) -> list[str]:
 
 
 def ports(root: Path = Path("/")) -> list[str]:
-    """USB serial ports, by their persistent names where they have one."""
+    """USB serial ports, by their persistent names if they have one."""
     lasting = {os.path.realpath(link): str(link) for link in sorted(root.glob("dev/serial/by-id/*"))}
     found = sorted(str(port) for pattern in ("dev/ttyUSB*", "dev/ttyACM*") for port in root.glob(pattern))
     return [lasting.get(os.path.realpath(port), port) for port in found]
@@ -58,7 +58,7 @@ def _queue(root: Path) -> Iterator[DoctorFinding]:
     said = f"net.core.rmem_max = {most}: a socket holds about {frames} frames, {frames / 8:.0f} ms at 8 kframe/s"
     why = (
         "While the driver's process waits for the processor, frames wait in the socket's queue; what does not fit is "
-        "dropped by the kernel and counted as `dropped`. With CAP_NET_ADMIN the limit is passed over."
+        "dropped by the kernel and counted as `dropped`. With CAP_NET_ADMIN the limit does not apply."
     )
     if most >= ROOM:
         yield DoctorFinding(GOOD, "socket queue", said, "", why)
@@ -73,7 +73,7 @@ def _clock(root: Path) -> Iterator[DoctorFinding]:
     if not source:
         return
     why = (
-        "Every frame is stamped on arrival; a clock source in the chipset costs a microsecond a stamp, and is coarser."
+        "Every frame is stamped on arrival; a clock source in the chipset takes a microsecond per stamp and is coarser."
     )
     if source in STEADY:
         yield DoctorFinding(GOOD, "clock source", source, "", why)
@@ -101,23 +101,19 @@ def interface(name: str, root: Path = Path("/")) -> Iterator[DoctorFinding]:
         yield DoctorFinding(BAD, name, said, f"sudo ip link set {name} up type can bitrate 1000000 restart-ms 100")
     elif state == "bus-off":
         yield DoctorFinding(
-            BAD, name, said, f"sudo ip link set {name} type can restart-ms 100; then look at wiring and bit rate"
+            BAD, name, said, f"sudo ip link set {name} type can restart-ms 100; then check wiring and bit rate"
         )
     elif state in ("error-warning", "error-passive"):
-        yield DoctorFinding(
-            WARN, name, said, "look at the termination (120 Ω at both ends), the wiring and the bit rate"
-        )
+        yield DoctorFinding(WARN, name, said, "check the termination (120 Ω at both ends), the wiring and the bit rate")
     else:
         yield DoctorFinding(GOOD, name, said)
     for counter, cause in (
-        ("rx_over_errors", "the controller's own buffer ran over"),
-        ("rx_dropped", "the kernel dropped"),
+        ("rx_over_errors", "frames lost by the controller's full buffer"),
+        ("rx_dropped", "frames dropped by the kernel"),
     ):
         count = int(_read(folder / "statistics" / counter) or "0")
         if count:
-            yield DoctorFinding(
-                WARN, name, f"{counter} = {count}: {cause} so many frames since boot", "see the socket queue"
-            )
+            yield DoctorFinding(WARN, name, f"{counter} = {count}: {cause} since boot", "see the socket queue")
 
 
 def link_details(name: str) -> dict[str, Any]:
@@ -147,7 +143,10 @@ def serial_port(port: str, root: Path = Path("/")) -> Iterator[DoctorFinding]:
     if not os.access(path, os.R_OK | os.W_OK):
         group = _group(path)
         yield DoctorFinding(
-            BAD, port, f"no permission (it is {group}'s)", f"sudo usermod -aG {group} $USER, then log in again"
+            BAD,
+            port,
+            f"no permission (it belongs to the group {group})",
+            f"sudo usermod -aG {group} $USER, then log in again",
         )
         return
     yield DoctorFinding(GOOD, port, "exists and can be read")
@@ -158,10 +157,10 @@ def serial_port(port: str, root: Path = Path("/")) -> Iterator[DoctorFinding]:
             port,
             f"latency_timer = {timer} ms",
             f"echo 1 | sudo tee /sys/bus/usb-serial/devices/{name}/latency_timer (a udev rule makes it last)",
-            "An FTDI adapter holds bytes back for this time unless its buffer is full, so many get the same stamp.",
+            "An FTDI adapter holds bytes for this time unless its buffer is full, so many bytes get the same stamp.",
         )
     if port.startswith(("/dev/ttyUSB", "/dev/ttyACM")):
-        text = "this name belongs to whichever device is plugged in first"
+        text = "this name is given to the device that is plugged in first"
         yield DoctorFinding(NOTE, port, text, "use its persistent name under /dev/serial/by-id")
 
 

@@ -1,4 +1,4 @@
-"""What every counter of losses counts, and what to do about it; drivers of other kinds bring words of their own."""
+"""Meaning and remedy of every counter of losses; drivers from other packages have their own."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,41 +10,44 @@ from drivers.base import TRAFFIC, Loss
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES
 from drivers.catalogue import PluginError, named
 
-# every counter: what it counts, and what to do about it
+# counter → meaning, remedy
 CAUSES: Final[Mapping[str, tuple[str, str]]] = {
-    "unmatched": ("frames whose id the layout does not know", "harmless if they are not yours; else add them"),
+    "unmatched": ("frames whose id the layout does not know", "harmless if you do not need them; otherwise add them"),
     "truncated": ("frames shorter than the layout", "compare the frame's length with the layout (the table below)"),
-    "remote_frames": ("requests, which carry no data", "harmless"),
-    "error_frames": ("errors that the controller saw", "wiring, termination, bit rate"),
-    "malformed": ("bytes that are no frame", "wrong bit or baud rate, or another protocol than configured"),
-    "dropped": ("frames that the kernel had no room for", "a larger net.core.rmem_max (see socket queue)"),
-    "lost": ("frames missing by their own counter", "the sender skips, the link drops, or the queue ran over"),
+    "remote_frames": ("requests, which have no data", "harmless"),
+    "error_frames": ("errors that the controller detected", "check wiring, termination and bit rate"),
+    "malformed": ("bytes that are not a frame", "wrong bit or baud rate, or another protocol than configured"),
+    "dropped": ("frames dropped by the kernel's full queue", "a larger net.core.rmem_max (see socket queue)"),
+    "lost": ("frames missing by their counter", "the sender skips, the link drops frames, or the queue was full"),
     "restarted": ("the frames' counter went back", "the device was reset"),
-    "silent": ("frames that stayed away beyond their time-out", "is that device on?"),
-    "bad_checksum": ("frames refused by their checksum", "another kind of checksum, or a disturbed wire"),
-    "bad_crc": ("packets refused by their CRC", "the baud rate, the kind of CRC, or a disturbed line"),
-    "bad_cobs": ("bytes between delimiters that are no packet", "the baud rate, or another framing"),
+    "silent": ("time-outs of frames", "is that device on?"),
+    "bad_checksum": ("frames with a wrong checksum", "another kind of checksum, or a disturbed wire"),
+    "bad_crc": ("packets with a wrong CRC", "the baud rate, the kind of CRC, or a disturbed line"),
+    "bad_cobs": ("bytes between delimiters that are not a packet", "the baud rate, or another framing"),
     "oversized": ("packets longer than described", "compare the fields with the device's"),
     "garbage_bytes": ("bytes outside packets", "the baud rate, or another framing"),
     "invalid": ("values that the device marked as invalid", "is the axis referenced and enabled?"),
-    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false leaves them out"),
-    "restamped": ("frames whose own stamp could not be true", "harmless once: somebody set the clock"),
-    "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
+    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false ignores them"),
+    "restamped": ("frames with an impossible time stamp", "harmless once: somebody set the clock"),
+    "other_channels": ("frames of other buses in the recording", "harmless: `channel` selects a bus"),
     "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
-    "non_finite": ("floats that are no number", "byte order and start bit"),
+    "non_finite": ("floats that are not finite numbers", "check byte order and start bit"),
     # of the running service, after its drivers
     "readings_lost_total": ("readings that the core was too slow to take", "a free processor, or [processes] priority"),
     "late": (
-        "values that came after their sample had left",
+        "values that arrived after their sample was used",
         "the wire's jitter, or a channel's delay (jointwatch skew)",
     ),
     "duplicate": ("frames that came twice by their counter or stamp", "harmless: the second one is not used"),
-    "out_of_order": ("frames older than the one before", "a link that reorders frames; the older one is not used"),
-    "glitch": ("encoder values beyond reason", "encoder and cable; `wrap` of the channel"),
-    "restart": ("clocks set anew", "the device was reset, or the wire was silent for longer than its counter can tell"),
+    "out_of_order": ("frames older than the previous one", "a link that reorders frames; the older frame is not used"),
+    "glitch": ("implausible encoder values", "encoder and cable; `wrap` of the channel"),
+    "restart": (
+        "clocks that were reset",
+        "the device was reset, or the wire was silent for longer than a counter cycle",
+    ),
     "rejected": ("frames whose device time runs ahead", "unit and `wrap` of device_time; a damaged stamp"),
-    "refused": ("frames of a joint whose signals cannot be true", "the reasons that the joint was given for it"),
-    "interpolated": ("samples given across missing values", "harmless: no losses; `bridge` says how many in a row"),
+    "refused": ("frames of a joint whose signals are implausible", "see the reasons of the joint"),
+    "interpolated": ("samples interpolated across missing values", "harmless; `bridge` limits how many in a row"),
 }
 
 
@@ -70,12 +73,12 @@ def tell_causes() -> None:
     for cause, (meaning, remedy) in CAUSES.items():
         print(f"{'':9} {cause}: {meaning} → {remedy}", file=sys.stderr)
     for name, bus_cause in BUS_CAUSES.items():
-        text = bus_cause.text.format(name="can0") or "how a bus works: nothing to mend"
+        text = bus_cause.text.format(name="can0") or "normal on a bus: nothing to repair"
         print(f"{'':9} {name}: {text}", file=sys.stderr)
 
 
 def tell_losses(of: Sequence[str]) -> None:
-    """Print what drivers of these kinds count besides, on stderr."""
+    """Print the further counters of drivers of these kinds on stderr."""
     for kind in of:
         try:
             losses = named(kind).losses

@@ -36,7 +36,11 @@ def bus_proposal(interface: str, channel: str, bitrate: int | None, found: list[
             *(["extended = true"] if extended else []),
             f"length = {talk.length}",
             *(f"signals.{one.name} = {{ {_signal(one)} }}" for one in talk.fields),
-            *([] if talk.fields else ["signals.raw = { start = 0, bits = 8 }  # nothing that moves smoothly was seen"]),
+            *(
+                []
+                if talk.fields
+                else ["signals.raw = { start = 0, bits = 8 }  # no smoothly changing bytes were found"]
+            ),
         ]
         if not talk.length:
             lines = lines[: -3 - extended - 2]
@@ -50,7 +54,7 @@ def _signal(one: GuessedField) -> str:
 
 
 def _joint(found: list[Talk]) -> list[str]:
-    """A joint for each frame that has fields for position and torque; one commented out where none has."""
+    """A joint for each frame with fields for position and torque; a commented-out one if there is no such frame."""
     speaking = [talk for talk in found if len(_measured(talk)) >= len(_NAMES)]
     lines: list[str] = []
     for number, talk in enumerate(speaking, 1):
@@ -64,12 +68,12 @@ def _measured(talk: Talk | None) -> list[GuessedField]:
 
 
 def _of_frame(joint: str, talk: Talk | None) -> list[str]:
-    """The tables of a joint that this frame speaks of."""
+    """The tables of a joint whose values are in this frame."""
     measured = _measured(talk)
     name = f"bus.ID_{talk.id & ~EXTENDED:X}" if talk else "bus.FRAME"
     counter = next((one for one in talk.fields if one.counter), None) if talk else None
     lines = [
-        f"[joints.{joint}]  # a guess that this frame speaks of a joint",
+        f"[joints.{joint}]  # a guess: this frame may have the values of a joint",
         f"rate = {talk.guess if talk and np.isfinite(talk.guess) else 1000.0:g}",
         'model = { kind = "rigid" }',
     ]
@@ -88,7 +92,7 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     if found_framing is None or not found_framing[1]:
         common = np.bincount(np.frombuffer(text, np.uint8), minlength=256).argsort()[::-1][:4]
         said = ", ".join(f"0x{byte:02x}" for byte in common.tolist())
-        why = f"no COBS, SLIP or HDLC packets with a known checksum in it (commonest bytes: {said})"
+        why = f"found no COBS, SLIP or HDLC packets with a known checksum (most frequent bytes: {said})"
         return [], [f"{why}; see [drivers.NAME.framing]"], ""
     framing, lengths = found_framing
     frames = Deframer(lengths, framing).feed(text, 0)
@@ -102,7 +106,7 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     ]
     if framing != COBS:
         lines.append(f"framing = {{ {_framing(framing)} }}")
-        words.append(f"packets stand in {_framing(framing)}")
+        words.append(f"the framing of packets is {_framing(framing)}")
     for one, length in sorted(lengths.items()):
         payload = frames.payload[frames.ids == one, framing.head : length]
         rate = nominal(len(payload) / seconds)

@@ -1,1 +1,1 @@
-"""`jointwatch excite`: a trajectory that tells most of a robot within its limits, or what one is worth."""
+"""`jointwatch excite`: finds the most informative trajectory within a robot's limits, or judges one."""

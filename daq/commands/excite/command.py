@@ -1,10 +1,10 @@
 """`jointwatch excite ROBOT --limits FILE`: finds a periodic trajectory that excites the parameters best, or judges one.
 
-stdout is the trajectory as CSV, one row a joint: frequency (Hz), q0 (rad), a1 … aN, b1 … bN (rad/s) of
+stdout is the trajectory as CSV, one row for each joint: frequency (Hz), q0 (rad), a1 … aN, b1 … bN (rad/s) of
 
     q(t) = q0 + Σ_l a_l/(l w) sin(l w t) − b_l/(l w) cos(l w t)
 
-A file to check is such a table, or samples: t (s) and a column a joint (rad), as --samples writes them.
+A file to check is such a table, or samples: t (s) and a column for each joint (rad), as --samples writes them.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from estimators.offline.excitation.space import Space
 from estimators.offline.excitation.trajectory import FINER, Fourier, LimitCheck, judge
 from estimators.quantities import Axis
 
-SAID: Final = 2.0  # s between two lines about the progress
+SAID: Final = 2.0  # s between two lines about the progress of the search
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,29 +40,48 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limits", type=Path, required=True, metavar="FILE", help=".toml: [joints.NAME] and its limits"
     )
-    parser.add_argument("--check", type=Path, metavar="FILE", help="judge this trajectory instead of searching one")
-    parser.add_argument("--objective", choices=OBJECTIVES, default="cond", help="what is made small (cond)")
+    parser.add_argument("--check", type=Path, metavar="FILE", help="judge this trajectory instead of searching for one")
+    parser.add_argument("--objective", choices=OBJECTIVES, default="cond", help="criterion that is minimised (cond)")
     parser.add_argument(
         "--mode", choices=["peak", "bound"], default="peak", help="limits hold for peaks, or for the sum of amplitudes"
     )
     parser.add_argument(
-        "--search", choices=[name.replace("_", "-") for name in NAMES], default="cma", help="how it is searched (cma)"
+        "--search", choices=[name.replace("_", "-") for name in NAMES], default="cma", help="search algorithm (cma)"
     )
     parser.add_argument(
-        "--model", type=Path, metavar="MODEL", help="of `identify`: its torque counts for effort limits"
+        "--model", type=Path, metavar="MODEL", help="model of `identify`, whose torque is compared with effort limits"
     )
-    parser.add_argument("--period", type=_positive, default=20.0, metavar="S", help="of the motion (20)")
-    parser.add_argument("--harmonics", type=int, choices=range(2, 21), default=5, metavar="N", help="of a joint (5)")
-    parser.add_argument("--seconds", type=_positive, default=45.0, metavar="S", help="to search (45)")
-    parser.add_argument("--evaluations", type=int, default=1_000_000, metavar="N", help="or as many motions judged")
-    parser.add_argument("--seed", type=int, default=1, help="of the search: the same seed gives the same motion (1)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=".csv instead of stdout")
-    parser.add_argument("--samples", type=Path, metavar="FILE", help=".csv for a controller: t, positions, velocities")
-    parser.add_argument("--rate", type=_positive, default=100.0, metavar="HZ", help="of --samples (100)")
-    parser.add_argument("--ramp", type=float, default=1.0, metavar="S", help="before and after, from and to home (1)")
-    parser.add_argument("--periods", type=int, default=1, metavar="N", help="in --samples (1)")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help=".svg or .png (needs matplotlib)")
-    parser.add_argument("--json", action="store_true", help="criteria and limits on stdout instead of the trajectory")
+    parser.add_argument("--period", type=_positive, default=20.0, metavar="S", help="period of the motion (20)")
+    parser.add_argument(
+        "--harmonics", type=int, choices=range(2, 21), default=5, metavar="N", help="harmonics of each joint (5)"
+    )
+    parser.add_argument("--seconds", type=_positive, default=45.0, metavar="S", help="how long to search (45)")
+    parser.add_argument(
+        "--evaluations", type=int, default=1_000_000, metavar="N", help="largest number of judged motions"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the search; the same seed gives the same motion (1)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the trajectory into this .csv instead of stdout"
+    )
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        metavar="FILE",
+        help="write samples for a controller (.csv): t, positions, velocities, accelerations",
+    )
+    parser.add_argument("--rate", type=_positive, default=100.0, metavar="HZ", help="rate of --samples (100)")
+    parser.add_argument(
+        "--ramp", type=float, default=1.0, metavar="S", help="duration of the motions from and to home in --samples (1)"
+    )
+    parser.add_argument("--periods", type=int, default=1, metavar="N", help="number of periods in --samples (1)")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="draw the trajectory, .svg or .png (needs matplotlib)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print criteria and limits on stdout instead of the trajectory"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

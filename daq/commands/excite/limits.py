@@ -1,7 +1,7 @@
-"""The limits of an excitation: a .toml with a table a joint, and what all joints share.
+"""The limits of an excitation: a .toml with a table for each joint, and limits of the whole robot.
 
-Per joint position, velocity and acceleration, and `effort`, the torque that the robot's model may need at most;
-[workspace] is a box (m, base frame) for a link's origin or a named frame.
+A joint has limits of position, velocity and acceleration, and `effort`, the largest torque that the robot's model may
+need; [workspace] is a box (m, base frame) for a link's origin or a named frame.
 """
 
 from pathlib import Path
@@ -24,14 +24,14 @@ Point = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 
 
 class LimitsRow(BaseModel):
-    """The limits of one joint; missing ones are taken from the robot's own file."""
+    """The limits of one joint; missing limits are taken from the robot's file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     lower: FiniteFloat | None = None
     upper: FiniteFloat | None = None
     velocity: Positive | None = None
     acceleration: Positive
-    effort: Positive | None = None  # N·m (N), the most that the robot's model may need
+    effort: Positive | None = None  # N·m (N), largest torque that the robot's model may need
     home: FiniteFloat | None = None  # where the trajectory begins and ends at rest; 0, or the middle
     noise: Positive = (
         1.0  # N·m (N), standard deviation of the torque: rows of a joint with little noise have more weight
@@ -39,7 +39,7 @@ class LimitsRow(BaseModel):
 
 
 class WorkspaceBox(BaseModel):
-    """Where a place on the robot may be, m in the base frame."""
+    """Limits of the position of a point on the robot, m in the base frame."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     frame: str | None = None  # a frame of the robot's file; the origin of the last link's frame
@@ -72,9 +72,9 @@ class Limited(NamedTuple):
 
 
 def load_limits(file: Path, robot: RobotDescription, torque: Torque | None) -> Limited:
-    """Read and check the file. torque: of an identified model, else the robot's own file must say what links weigh.
+    """Read and check the file. torque: of an identified model; without it the robot's file must give the links' masses.
 
-    Raises ConfigError with every mistake, and ValueError where home is beyond a torque's limit or the workspace.
+    Raises ConfigError with every mistake, and ValueError if home exceeds a limit of torque or workspace.
     """
     data, lines = read_toml(file)
     table = validate(LimitsFile, data, file, lines)
@@ -93,7 +93,7 @@ def load_limits(file: Path, robot: RobotDescription, torque: Torque | None) -> L
             unit = np.pi / 180 if table.angles == "deg" and joint.axis is Axis.ROTARY else 1.0
             rows.append(_row(joint, row, unit, lines, problems))
     if any(np.isfinite(row[6]) for row in rows) and torque is None and robot.guessed:
-        text = "expected --model MODEL for limits of torque: the robot's file does not say what its links weigh"
+        text = "expected --model MODEL for limits of torque: the robot's file does not give the masses of its links"
         problems.append(ConfigurationProblem(lines.of(("joints",)), "joints", text))
     place = None if table.workspace is None else _place(table.workspace, robot, lines, problems)
     if problems:
@@ -143,6 +143,6 @@ def _place(
 
 
 def _by_description(robot: RobotDescription) -> Torque:
-    """Torque of the rigid body that the robot's own file describes."""
+    """Torque of the rigid bodies that the robot's file describes."""
     model = WholeRobot(robot)
     return lambda q, dq, ddq: model.torque(robot.parameters, q, dq, ddq)

@@ -14,7 +14,7 @@ def draw(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("no picture: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
+        print("cannot draw: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
         return
     motion = fourier.grid(FINER)
     times = np.arange(len(motion.q)) / len(motion.q) * fourier.period

@@ -1,4 +1,4 @@
-"""Files of trajectories: the table of coefficients that a search writes, and samples for a controller."""
+"""Files of trajectories: the table of coefficients that the search writes, and samples for a controller."""
 
 import csv
 from pathlib import Path
@@ -43,14 +43,14 @@ def _series(file: Path, rows: list[dict[str, str]], names: tuple[str, ...]) -> F
     frequencies = {float(row["frequency"]) for row in rows}
     if missing or len(frequencies) != 1 or harmonics < 1 or not min(frequencies) > 0:
         lacks = f"found none for {', '.join(missing)}" if missing else f"found the frequencies {sorted(frequencies)}"
-        raise ValueError(f"{file}: expected one row a joint, all of one frequency above 0; {lacks}")
+        raise ValueError(f"{file}: expected one row for each joint, all with one frequency above 0; {lacks}")
     ours = [by_name[name] for name in names]
     a, b = (np.array([[float(row[f"{letter}{k}"]) for k in order] for row in ours]) for letter in "ab")
     return Fourier(frequencies.pop(), np.array([float(row["q0"]) for row in ours]), a, b)
 
 
 def write_table(file: Any, names: tuple[str, ...], fourier: Fourier) -> None:
-    """Write one row a joint."""
+    """Write one row for each joint."""
     order = range(1, fourier.a.shape[1] + 1)
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["joint", "frequency", "q0", *(f"a{k}" for k in order), *(f"b{k}" for k in order)])

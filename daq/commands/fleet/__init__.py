@@ -1,4 +1,5 @@
-"""`jointwatch fleet`: `command.py` says which task is which module, `page.py` and `live_page.py` make the HTML pages.
+"""`jointwatch fleet`: `command.py` lists the tasks, whose modules have their names; `page.py` and `live_page.py` make
+the HTML pages.
 
 The work is in daq/fleet.
 """

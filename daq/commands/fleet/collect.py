@@ -1,4 +1,4 @@
-"""`jointwatch fleet collect LAKE.toml`: listens to many services, and keeps their summaries in a lake."""
+"""`jointwatch fleet collect LAKE.toml`: listens to many services and stores their summaries in a lake."""
 
 import argparse
 import signal
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(collector: Collector) -> None:
-    """Log once a minute how it goes."""
+    """Log once a minute what was received and written."""
     now, writer, connections = time.time(), collector.writer, collector.subscription
     late = [name for name in connections.names if now - collector.seen.get(name, 0.0) > 60.0]
     text = f"{len(connections.names) - len(late)} of {len(connections.names)} robots heard in the last minute, "

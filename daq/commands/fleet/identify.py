@@ -25,7 +25,7 @@ from daq.processes.cluster import Cluster, ClusterError
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 
-PRINTED = 12  # lines printed at most, of each kind
+PRINTED = 12  # largest number of printed lines of each kind
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.workers or 0) < 0:
         return fail(f"fleet: expected --workers of 0 or more, found {options.workers}", EXIT_USAGE)
     if options.parquet is not None and not _has_pyarrow():
-        return fail("--parquet needs pyarrow: pip install 'jointwatch[fleet]', or leave it out")
+        return fail("--parquet needs pyarrow: pip install 'jointwatch[fleet]', or leave out --parquet")
     began = time.monotonic()
     try:
         plan = Plan(

@@ -1,4 +1,4 @@
-"""A fleet while it runs as one self-contained HTML page that loads itself again: who stands out, is silent, wears."""
+"""A running fleet as a self-contained HTML page that reloads itself: robots that stand out, are silent, or wear."""
 
 from collections.abc import Sequence
 from html import escape
@@ -15,7 +15,7 @@ LISTED: Final = 40  # rows of a table at most
 
 
 def document(standing: FleetStanding, left: Sequence[FleetTimeLeft], every: float) -> str:
-    """The whole page. left: of limits that were asked for; every: s after which it loads itself again; 0: never."""
+    """The whole page. left: times to the requested limits; every: s after which the page reloads; 0: never."""
     robots = {one.robot for one in standing.joints}
     parts = [
         _head(standing),
@@ -40,7 +40,7 @@ def _head(standing: FleetStanding) -> str:
         ("intervals", standing.grain),
         ("summaries missing", f"{lost} of {lost + there}"),
     ]
-    said = headline(standing.quantities) if standing.joints else "Nothing has come in this time"
+    said = headline(standing.quantities) if standing.joints else "Nothing was received in this time"
     return header("jointwatch fleet, live", said, facts)
 
 
@@ -60,12 +60,12 @@ def _silent(standing: FleetStanding) -> str:
     if not standing.silent:
         return ""
     named = ", ".join(standing.silent[:LISTED])
-    text = f"Nothing has come lately from {escape(named)}"
+    text = f"Nothing was received lately from {escape(named)}"
     return f"<section><h2>Silent</h2><p>{text}.</p>{_more(standing.silent)}</section>\n"
 
 
 def _unsettled(joints: Sequence[JointStanding]) -> str:
-    """Joints that are not valid: their values count with their σ, or not at all."""
+    """A table of joints that are not valid: their values count with their σ, or not at all."""
     those = [one for one in joints if one.status not in ("valid", "held")]
     rows = [(escape(one.robot), escape(one.joint), escape(one.status)) for one in those[:LISTED]]
     table = stacked_table(("robot", "joint", "status"), rows)

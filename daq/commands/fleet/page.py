@@ -24,10 +24,10 @@ from daq.fleet.verdict import between, unsettled
 
 UNDATED: Final = (math.nan, math.nan)
 WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
-FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
+FAR: Final = 2.0  # times the threshold; points beyond are drawn at the edge
 NAMED: Final = 3  # robots in the headline; more are counted
 CARDS: Final = 200  # robots on the board at most
-POINTS: Final = 20_000  # in strips, beyond which only those are drawn in which a robot stands out
+POINTS: Final = 20_000  # of all strips; with more points, only strips in which a robot stands out are drawn
 STYLE: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
 .who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem;
@@ -72,7 +72,7 @@ def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) 
 
 
 def headline(judged: Sequence[JudgedQuantity]) -> str:
-    """Who stands out, in a line of HTML."""
+    """A line of HTML that names the robots that stand out."""
     if not any(math.isfinite(one.z) for one in judged):
         return "No robot can be compared: at least five robots with the same joint are needed"
     odd = {one.robot for one in judged if one.odd}
@@ -90,7 +90,7 @@ def headline(judged: Sequence[JudgedQuantity]) -> str:
 
 
 def board(robots: Collection[str], judged: Sequence[JudgedQuantity]) -> str:
-    """One card a robot, worst first."""
+    """One card for each robot, worst first."""
     mine: dict[str, list[JudgedQuantity]] = {robot: [] for robot in robots}
     for one in judged:
         mine[one.robot].append(one)
@@ -98,7 +98,7 @@ def board(robots: Collection[str], judged: Sequence[JudgedQuantity]) -> str:
     worst_of = {robot: max((one.worst for one in rows), default=0.0) for robot, rows in mine.items()}
     for robot, rows in sorted(mine.items(), key=lambda item: (-worst_of[item[0]], item[0]))[:CARDS]:
         worst = max(rows, key=lambda one: one.worst, default=None)
-        tone, text = "unknown", "no value of it is known" if worst is None else "too few siblings"
+        tone, text = "unknown", "no known values" if worst is None else "too few siblings"
         if worst is not None and worst.worst > 0:
             tone = "odd" if any(one.odd for one in rows) else "drifts" if any(one.drifts for one in rows) else ""
             text = f"like its siblings ({100 * worst.worst:.0f} % of the limit)"
@@ -111,14 +111,16 @@ def board(robots: Collection[str], judged: Sequence[JudgedQuantity]) -> str:
 
 def _by(one: JudgedQuantity) -> str:
     return (
-        f"{relative_difference(one)} off its siblings" if one.odd else f"{one.change:+.3g} {one.unit}".replace("-", "−")
+        f"{relative_difference(one)} from its siblings"
+        if one.odd
+        else f"{one.change:+.3g} {one.unit}".replace("-", "−")
     )
 
 
 def strips(judged: Sequence[JudgedQuantity]) -> str:
     """One strip per quantity of each joint: a point per robot; within the band nothing is significant.
 
-    In a large fleet, only those in which a robot differs from the others.
+    In a large fleet, only strips in which a robot differs from the others.
     """
     groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
     telling = {(one.joint, one.quantity, one.unit) for one in judged if one.odd or one.drifts}
@@ -134,11 +136,11 @@ def strips(judged: Sequence[JudgedQuantity]) -> str:
                 f"</span></figcaption>{_strip(rows)}</figure>"
             )
     parts = (f'<h3>{escape(joint)}</h3><div class="grid">{"".join(figures)}</div>' for joint, figures in joints.items())
-    return f"<section><h2>Every joint against its siblings</h2>{''.join(parts)}</section>\n" if joints else ""
+    return f"<section><h2>Every joint compared with its siblings</h2>{''.join(parts)}</section>\n" if joints else ""
 
 
 def _strip(rows: Sequence[JudgedQuantity]) -> str:
-    """One strip; abscissa: z over the threshold, which is the edge of the band."""
+    """One strip; its abscissa is z over the threshold, which is the edge of the band."""
     middle, half = WIDTH / 2, (WIDTH / 2 - EDGE) / FAR
     known = [one for one in rows if math.isfinite(one.z)]
     points = []
@@ -161,7 +163,7 @@ def _strip(rows: Sequence[JudgedQuantity]) -> str:
 
 
 def _unsettled(found: Sequence[ExaminedRecording]) -> str:
-    """Joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
+    """List joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
     listed = stacked_table(("robot", "joint", "recording", "why"), rows[:LISTED])
@@ -171,7 +173,7 @@ def _unsettled(found: Sequence[ExaminedRecording]) -> str:
 def _recordings(found: Sequence[ExaminedRecording]) -> str:
     broken = [one for one in found if one.problem]
     if not broken:
-        return f"<section><h2>Recordings</h2><p>All {len(found)} were read whole.</p></section>\n"
+        return f"<section><h2>Recordings</h2><p>All {len(found)} were read completely.</p></section>\n"
     rows = [(escape(one.robot), escape(one.address), escape(one.problem)) for one in broken]
-    text = f"{len(found) - len(broken)} of {len(found)} were read whole; these were not:"
+    text = f"{len(found) - len(broken)} of {len(found)} were read completely; these were not:"
     return f"<section><h2>Recordings</h2><p>{text}</p>{stacked_table(('robot', 'recording', 'why'), rows)}</section>\n"

@@ -1,4 +1,4 @@
-"""The table of a fleet's page that names who stands out: which quantity, how much, and since when."""
+"""The table of a fleet's page that names the robots that stand out: by which quantity, how much, and since when."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from daq.fleet.comparison import JudgedQuantity
 LISTED: Final = 40  # rows of a table at most; the Parquet file has all
 UNDATED: Final = "no dates"
 HEAD: Final = ("robot", "joint", "quantity", "", "value", "siblings", "differs by", "change", "since when", "evidence")
-TEXT: Final = (  # {parts}: what a robot's time consists of: recordings, days, …
-    "<b>odd</b>: its value differs from its siblings' (the same joint of the other robots) by more than they scatter. "
-    "<b>drifts</b>: from its earlier {parts} to its later ones it has changed by more than its siblings have. "
-    "<b>evidence</b>: how many times the limit; the limit is set so that of twenty pages about robots which are all "
-    "alike, one names a robot by chance."
+TEXT: Final = (  # {parts}: the parts of a robot's time: recordings, days, …
+    "<b>odd</b>: the value differs from its siblings' (the same joint of the other robots) by more than they scatter. "
+    "<b>drifts</b>: from the robot's earlier {parts} to its later ones, it changed by more than its siblings did. "
+    "<b>evidence</b>: multiple of the limit; the limit is set so that of twenty pages about equal robots, one names a "
+    "robot by chance."
 )
 
 # of a quantity, Unix s: its last recording before the change and the first one after it; NaN: unknown
@@ -23,7 +23,7 @@ When = Callable[[JudgedQuantity], tuple[float, float]]
 
 
 def who_stands_out(judged: Sequence[JudgedQuantity], when: When, parts: str = "recordings") -> str:
-    """The table of what is odd or drifts, the worst first; nothing where nothing is. parts: see TEXT."""
+    """The table of quantities that are odd or drift, the worst first; empty if there are none. parts: see TEXT."""
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     if not out:
         return ""
@@ -36,7 +36,7 @@ def who_stands_out(judged: Sequence[JudgedQuantity], when: When, parts: str = "r
 
 
 def anomaly_words(one: JudgedQuantity) -> str:
-    """Name what is noticed about a quantity: odd, drifts, or both."""
+    """The words for a quantity that stands out: odd, drifts, or both."""
     return " and ".join(word for word, applies in (("odd", one.odd), ("drifts", one.drifts)) if applies)
 
 
@@ -46,12 +46,12 @@ def digits(value: float) -> str:
 
 
 def relative_difference(one: JudgedQuantity) -> str:
-    """Difference from the siblings' median in per cent of it; "–" where the median is zero."""
+    """Difference from the siblings' median in per cent of it; "–" if the median is zero."""
     return _percent(one.value - one.median, one.median)
 
 
 def since(one: JudgedQuantity, between: tuple[float, float], parts: str = "recordings") -> str:
-    """Say between which recordings a quantity began to drift; between: see When; parts: see TEXT."""
+    """Words for when a quantity began to drift; between: see When; parts: see TEXT."""
     last, first = between
     if not math.isfinite(first):
         return UNDATED
@@ -61,7 +61,7 @@ def since(one: JudgedQuantity, between: tuple[float, float], parts: str = "recor
 
 
 def stacked_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose rows become lists of name and value where the page is narrow; cells are HTML."""
+    """A table whose rows become lists of names and values on a narrow page; cells are HTML."""
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>'
@@ -73,7 +73,7 @@ def stacked_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _row(one: JudgedQuantity, since: str) -> tuple[str, ...]:
-    before = one.value - one.change / 2.0  # roughly: the value is the middle of both halves
+    before = one.value - one.change / 2.0  # approximately, since the value is the middle of both halves
     change = f"{one.change:+.3g} ({_percent(one.change, before)})".replace("-", "−")
     return (
         escape(one.robot),

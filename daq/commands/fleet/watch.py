@@ -1,4 +1,4 @@
-"""`jointwatch fleet watch LAKE`: who stands out against siblings of the same type, use and temperature; refreshes."""
+"""`jointwatch fleet watch LAKE`: shows robots that differ from siblings of the same type, use and temperature."""
 
 import argparse
 import contextlib
@@ -34,7 +34,7 @@ NAMED: Final = 8  # robots in a line
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look until Ctrl-C; once without a terminal, unless --json or --page are to be renewed."""
+    """Refresh until Ctrl-C; without a terminal print once, unless --json or --page is given."""
     try:
         seconds, wanted = time.time() - since(options.last, time.time()), limits(options.limit)
         if options.last[-1] not in UNITS or options.every <= 0:
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(look: Any, options: argparse.Namespace) -> None:
-    """Print what a look finds, as long as it is wanted."""
+    """Print the findings, and refresh them as the options say."""
     console = Console()
     again = not options.once
     if options.json:
@@ -85,7 +85,7 @@ def _show(look: Any, options: argparse.Namespace) -> None:
 
 
 def render(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> RenderableType:
-    """The table of who stands out, and what else is to be known."""
+    """The table of robots that stand out, and remarks."""
     out = outstanding(standing.quantities)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)  # a row fits 80 columns
     for name in ("robot", "joint", "", "quantity", "value", "siblings", "z", "change", "z of it"):
@@ -107,12 +107,12 @@ def render(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> Renderable
 
 
 def headline(standing: FleetStanding) -> str:
-    """How many robots there are, how many stand out, which are silent, and what is missing."""
+    """Line with the number of robots, of those that stand out, of silent ones, and of missing summaries."""
     robots = {one.robot for one in standing.joints}
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(standing.end))
     found = [f"{clock} UTC, the last {_span(standing.end - standing.first)} by {standing.grain}: {len(robots)} robots"]
     if not robots:
-        return f"{found[0]}, nothing has come in this time"
+        return f"{found[0]}, nothing was received in this time"
     out = {one.robot for one in outstanding(standing.quantities)}
     compared = any(math.isfinite(one.z) for one in standing.quantities)
     found.append(f"{len(out)} stand out" if out else "none stands out" if compared else

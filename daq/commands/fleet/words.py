@@ -1,4 +1,4 @@
-"""What is said of a quantity that stands out, in words and as a JSON object; the same for recordings and live."""
+"""A quantity that stands out, as a sentence and as a JSON object, for recordings and for running fleets."""
 
 import math
 from typing import Any
@@ -23,5 +23,5 @@ def as_map(one: JudgedQuantity) -> dict[str, Any]:
 
 
 def known(value: float) -> float | None:
-    """The value; None where it is not finite."""
+    """The value; None if it is not finite."""
     return value if math.isfinite(value) else None

@@ -1,1 +1,1 @@
-"""`jointwatch history` and `jointwatch compare`: what the history file has."""
+"""`jointwatch history` and `jointwatch compare`: show and compare the content of history files."""

@@ -1,4 +1,4 @@
-"""`jointwatch history CONFIG`: what each joint was over days, months and years, and how much it has moved."""
+"""`jointwatch history CONFIG`: shows the values of each joint over days, months and years, and how much it moved."""
 
 import argparse
 import csv
@@ -27,20 +27,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="configuration of the service, or the .sqlite file itself")
     parser.add_argument("--joint", action="append", metavar="NAME", help="this joint only; may be repeated")
     parser.add_argument("--since", default="30d", metavar="WHEN", help="90m, 12h, 30d, 2w, 1y, or 2026-01-31 (30d)")
-    parser.add_argument("--grain", choices=[grain.table for grain in GRAINS], help="of --json and --csv")
+    parser.add_argument(
+        "--grain", choices=[grain.table for grain in GRAINS], help="interval of the values of --json and --csv"
+    )
     parser.add_argument(
         "--limit",
         action="append",
         default=[],
         metavar="PARAMETER=VALUE",
-        help="how long the parameter takes to this value, once a change of it has been reported; may be repeated",
+        help="time until the parameter reaches this value, once a change was reported; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="values, use and changes as one JSON object")
-    parser.add_argument("--csv", action="store_true", help="values, one line for each quantity and interval")
+    parser.add_argument("--json", action="store_true", help="print values, use and changes as one JSON object")
+    parser.add_argument("--csv", action="store_true", help="print values, one line for each quantity and interval")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the history of the joints; 2 for a time or a joint that does not exist, 1 where no file can be read."""
+    """Print the history of the joints; 2 for a time or a joint that does not exist, 1 if no file can be read."""
     now = time.time()
     try:
         start, wanted = since(options.since, now), limits(options.limit)
@@ -101,7 +103,7 @@ def _print_csv(history: HistoryReader, joints: list[str], grain: Grain, start: f
 
 
 def _table(history: HistoryReader, joint: str, start: float, end: float) -> list[str]:
-    """First and last day of each quantity, and the use, as lines for people."""
+    """First and last day of each quantity, and the use, as lines of text."""
     total = history.total_use(joint)
     lines = [joint]
     if total is not None:

@@ -1,4 +1,4 @@
-"""`jointwatch compare A B`: what is different between two days of a robot, or between two robots, with σ and z."""
+"""`jointwatch compare A B`: shows differences between two days of a robot, or between two robots, with σ and z."""
 
 import argparse
 import json
@@ -32,14 +32,14 @@ class Side(NamedTuple):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    text = "a configuration or a .sqlite file, then @2026-01-31 or @2026-01-01..2026-01-31 (UTC); no day: its last one"
+    text = "configuration or .sqlite file, then @2026-01-31 or @2026-01-01..2026-01-31 (UTC); default: its last day"
     parser.add_argument("a", metavar="A", help=text)
-    parser.add_argument("b", metavar="B", help="the same")
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.add_argument("b", metavar="B", help="to compare with, in the same form")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is different; 1 where nothing can be read or one side is empty, 2 for days that are none."""
+    """Print the differences; 1 if nothing can be read or one side is empty, 2 for invalid days."""
     try:
         before, after = (_side(source(words)) for words in (options.a, options.b))
     except ConfigError as mistakes:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         if quantity in after.values
     }
     alone = [
-        f"only {side.name} has of {joint}: {', '.join(names)}"
+        f"{joint}: only {side.name} has {', '.join(names)}"
         for side, other in ((before, after), (after, before))
         for joint, names in _lacking(side, other).items()
     ]
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _side(given: Source) -> Side:
-    """The values of one side. Raises HistoryError where there are none."""
+    """The values of one side. Raises HistoryError if there are none."""
     with reading(given.path) as history:
         first, end = given.first, given.end
         if first is None or end is None:
@@ -89,7 +89,7 @@ def _side(given: Source) -> Side:
 
 
 def _lacking(side: Side, other: Side) -> dict[str, list[str]]:
-    """Joint → what only the first of them has of it."""
+    """Joint → its quantities that only the first of two sides has."""
     found: dict[str, list[str]] = {}
     for quantity in side.values:
         if quantity not in other.values:

@@ -1,8 +1,8 @@
-"""`jointwatch history --limit PARAMETER=VALUE`: how long a parameter that has changed takes to a limit.
+"""`jointwatch history --limit PARAMETER=VALUE`: the time until a parameter that has changed reaches a limit.
 
-Nothing is said before the service has reported a change of the parameter (a record in `change/<joint>` that is not
-over): before an onset there is no trend. The clock is the way that the joint has made since the file began, or since
-the last repair: a fall towards the reference that stays. A day without motion does not count.
+There is no time before the service has reported a change of the parameter (a record in `change/<joint>` that is not
+over), since there is no trend before its onset. Time is measured by the distance that the joint has travelled since the
+file began, or since the last repair (a lasting return towards the reference). A day without motion does not count.
 """
 
 import math
@@ -29,14 +29,14 @@ def limits(words: list[str]) -> list[Limit]:
 
 
 def time_left(history: HistoryReader, joint: str, limit: Limit, now: float) -> TimeLeft:
-    """What can be said of this limit. now: Unix s."""
+    """Estimate the time to this limit. now: Unix s."""
     open_changes = [
         one for one in history.changes(joint) if one["parameter"] == limit.parameter and not one.get("over", 0.0)
     ]
     values = history.values(DAY, 0.0, now, joint)
     days = next((rows for quantity, rows in values.items() if quantity.name == limit.parameter), [])
     if not days:
-        return unknown(limit, "the history has no values of it")
+        return unknown(limit, "the history has no values of this parameter")
     if not open_changes:
         return unknown(limit, "no change has been reported, so there is no trend")
     reference = open_changes[0].get("from", days[0].mean)

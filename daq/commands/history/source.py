@@ -1,4 +1,4 @@
-"""Which history file is meant, and which time: a configuration or a file, `@DAY`, `30d`, a date."""
+"""Parses arguments that name a history file and a time: a configuration or a file, `@DAY`, `30d`, a date."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -15,11 +15,11 @@ UNITS: Final = {"m": 60.0, "h": 3600.0, "d": DAY_SECONDS, "w": 7 * DAY_SECONDS, 
 
 
 class SourceError(Exception):
-    """The words name no file or no time; the text is shown to the user as it is."""
+    """The argument names no file or no time; the text is shown to the user."""
 
 
 class Source(NamedTuple):
-    """A file, and the days of it that are meant; None: its last day."""
+    """A file and the selected days; None: its last day."""
 
     path: Path
     first: float | None  # Unix s
@@ -53,7 +53,7 @@ def source(words: str) -> Source:
     first, _, last = days.partition("..")
     begin, final = _date(first), _date(last or first)
     if final < begin:
-        raise SourceError(f"{words}: expected days in their order, found {last} before {first}")
+        raise SourceError(f"{words}: expected days in order, found {first} after {last}")
     return Source(file_of(Path(name)), begin, final + DAY_SECONDS)
 
 

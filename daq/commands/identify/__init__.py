@@ -1,8 +1,8 @@
 """`jointwatch identify`: `command.py` runs it, `summary.py` and `report.py` show the result, `both_ways.py` is the
 option --bidirectional.
 
-The matrices are small: threads of a linear algebra library cost more time than they save, ten times so on a busy
-machine.
+The matrices are small: the threads of a linear algebra library take more time than they save, ten times as much on a
+busy machine.
 """
 
 import os

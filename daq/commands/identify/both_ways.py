@@ -36,7 +36,7 @@ def extract_both_ways(robot: RobotDescription, options: argparse.Namespace) -> i
 
 
 def _curve(found: Extracted, j: int) -> list[tuple[float, float, float]]:
-    """Speed (rad/s), mean friction there (N·m) and its deviation, by rising speed."""
+    """Speed (rad/s), mean friction at it (N·m) and its deviation, sorted by speed."""
     known = np.isfinite(found.friction[:, j])
     speed, torque = found.dq[known, j], found.friction[known, j]
     curve = []
@@ -72,7 +72,7 @@ def _document(found: Extracted, robot: RobotDescription) -> dict[str, Any]:
 
 
 def _tell(found: Extracted, robot: RobotDescription) -> None:
-    print(f"the two paths differ by {100 * found.differ:.2f} % of their size", file=sys.stderr)
+    print(f"the two paths differ by {100 * found.differ:.2f} % of their amplitude", file=sys.stderr)
     for j, (name, joint) in enumerate(zip(robot.names, robot.joints, strict=True)):
         print(f"{name}: friction by speed, valid to {1.1 * np.abs(found.dq[:, j]).max():.3g} {joint.axis.length}/s")
         for speed, torque, deviation in _curve(found, j):

@@ -1,14 +1,13 @@
 """`jointwatch clearance RECORDING …`: the clearance of one joint's bearing, with a deviation, and whether it has grown.
 
-Three ways, whichever the recordings have channels for:
+Each method for which the recordings have channels is used:
 
 - two proximity sensors (roles `near_x`, `near_y`, m)
 - an encoder on the link's ring with one read head, in addition to the motor's (`ring` or `link_position`, with
-  --ring-radius):
-  as live, or by the law of the load with --mass and --pin
+  --ring-radius): as in the service, or with --mass and --pin by the direction of the load
 - the torque of a motion whose load turns (with --mass and --pin)
 
-docs/mechanisms.md says what each needs.
+docs/mechanisms.md describes what each method needs.
 """
 
 import argparse
@@ -35,26 +34,34 @@ from estimators.quantities import Floats
 
 RINGS: Final = ("ring", "link_position")
 NEAR: Final = ("near_x", "near_y")
-GROWN: Final = 3.0  # deviations of a difference, from which growth is reported
-FASTEST: Final = 200.0  # Hz, of which a recording's ticks must be more: the pin is filtered at 40 Hz
-THIN: Final = 0.01  # s, between rows of the proximity sensors
+GROWN: Final = 3.0  # deviations of a difference from which growth is reported
+FASTEST: Final = 200.0  # Hz, below which a recording is too slow: the pin's motion is filtered at 40 Hz
+THIN: Final = 0.01  # s between used rows of the proximity sensors
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("recording", nargs="+", type=Path, metavar="RECORDING", help="of the joint as it is now")
-    parser.add_argument("--joint", metavar="NAME", help="which joint, where a recording has several")
+    parser.add_argument(
+        "recording", nargs="+", type=Path, metavar="RECORDING", help="recordings of the joint in its present state"
+    )
+    parser.add_argument("--joint", metavar="NAME", help="which joint, if a recording has several")
     parser.add_argument("--columns", type=Path, metavar="TABLE", help="table of the recordings' columns (.toml)")
     parser.add_argument(
         "--before", nargs="+", action="extend", default=[], type=Path, metavar="RECORDING",
-        help="of the same joint earlier, to compare with",
+        help="earlier recordings of the same joint, to compare with",
     )  # fmt: skip
-    parser.add_argument("--mass", type=_positive, metavar="KG", help="of all that the pin carries")
+    parser.add_argument("--mass", type=_positive, metavar="KG", help="mass that the pin carries")
     parser.add_argument("--pin", type=_positive, metavar="M", help="radius of the pin")
-    parser.add_argument("--slip", type=_positive, default=1e-3, metavar="M/S", help="at which friction is full (0.001)")
+    parser.add_argument(
+        "--slip",
+        type=_positive,
+        default=1e-3,
+        metavar="M/S",
+        help="sliding speed at which friction is fully developed (0.001)",
+    )
     parser.add_argument(
         "--gravity", nargs="+", type=float, default=[9.81], metavar="M/S²",
-        help="across the axis, along −x; 0: vertical axis; one, or one a recording",
+        help="gravity across the axis, along −x; 0: vertical axis; one value, or one for each recording",
     )  # fmt: skip
     parser.add_argument("--ring-radius", type=_positive, metavar="M", help="of the link's ring with one read head")
     parser.add_argument(
@@ -63,11 +70,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--upright", type=float, default=0.0, metavar="RAD", help="angle at which that centre is above (0)"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the clearance by every way; exit code 0 when one tells it, 1 when none does."""
+    """Print the clearance by every method; exit code 0 if one of them identifies it, 1 if none does."""
     try:
         now = _of(options, options.recording, options.gravity)
         before = _of(options, options.before, options.gravity[:1]) if options.before else []
@@ -87,10 +94,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _of(options: argparse.Namespace, files: list[Path], gravity: list[float]) -> list[dict[str, Any]]:
-    """Every way that these recordings of one state of the joint have channels for."""
+    """Results of every method for which these recordings of one state of the joint have channels."""
     columns = None if options.columns is None else load_columns(options.columns)
     if len(gravity) not in (1, len(files)):
-        raise ValueError(f"expected one --gravity or {len(files)}, one a recording; found {len(gravity)}")
+        raise ValueError(f"expected one --gravity or {len(files)}, one for each recording; found {len(gravity)}")
     parts = [_roles(file, read_aligned(file, columns), options.joint) for file in files]
     found = []
     if all(name in roles for roles in parts for name in NEAR):
@@ -139,7 +146,7 @@ def _by_motion(
     gravity: list[float],
     ring: str | None,
 ) -> list[dict[str, Any]]:
-    """Clearance by the torque, and by a ring of encoders where there is one."""
+    """Clearance by the torque, and by the ring encoder if there is one."""
     period = _period(files, parts)
     runs = []
     for roles, across in zip(parts, gravity, strict=True):
@@ -158,7 +165,7 @@ def _by_motion(
     if ring is not None:
         value, deviation = measured(runs, fitted, options.ring_radius, period)
         at_least = least(runs, options.ring_radius, period)
-        flies = value < at_least - deviation  # what the law says is less than what the pin has moved
+        flies = value < at_least - deviation  # the fitted value is less than the pin's motion
         sure = 2.0 * deviation < value < IMPLAUSIBLE and not flies
         why = "" if sure else f"at least {1e6 * at_least:.1f} µm by its extremes{', the pin flies' if flies else ''}"
         found.append(_result(ring, value, deviation, why))
@@ -172,7 +179,7 @@ def _by_ring(
     gravity: list[float],
     ring: str,
 ) -> dict[str, Any]:
-    """Clearance by the encoders alone, in the words of the live watch."""
+    """Clearance by the encoders alone, with the reasons of the service."""
     period = _period(files, parts)
     smooth, stride = ring_windows(period)
     rows, directions = [], []
@@ -209,7 +216,7 @@ def _result(way: str, clearance: float, deviation: float, why: str) -> dict[str,
 
 
 def _growth(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Whether the clearance has grown, by one way."""
+    """Whether the clearance has grown, by one method."""
     change = now["clearance"] - before["clearance"]
     deviation = float(np.hypot(now["deviation"], before["deviation"]))
     known = now["told"] and before["told"]
@@ -224,7 +231,7 @@ def _print(found: list[dict[str, Any]], when: str) -> None:
         value = f"{1e6 * one['clearance']:.1f} ± {1e6 * one['deviation']:.1f} µm"
         print(f"{when}{one['way']}: {value}" if one["told"] else f"{when}{one['way']}: no number ({one['why']})")
         if one["told"] and one["way"] == "torque":
-            print("(a pin that lags behind its load shows up to 25 % too much by torque)", file=sys.stderr)
+            print("(if the pin lags behind its load, the torque gives up to 25 % too much)", file=sys.stderr)
 
 
 def _on(grid: Floats, series: ChannelSeries) -> Floats:

@@ -1,4 +1,4 @@
-"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: identifies a whole robot from recordings, judges the model."""
+"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: identifies a whole robot from recordings and tests the model."""
 
 import argparse
 import json
@@ -39,7 +39,7 @@ from estimators.offline.robot.motion import MotionError, Piece, pieces
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
 SPEEDS: Final = ("stribeck", "transition")  # options of the bearing law
-LEARNED_FROM: Final = 3  # recordings at least
+LEARNED_FROM: Final = 3  # recordings at least, for a learnt compensation
 MANY: Final = 0.02  # share of rows that are faster than the model's validity, from which a warning is printed
 
 
@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help="recordings to learn from")
     test = parser.add_argument("--test", nargs="+", action="extend", default=[], type=Path, metavar="FILE")
-    test.help = "recordings to judge on, never learnt from"
+    test.help = "recordings to test the model on, never used for fitting"
     parser.add_argument(
         "--columns",
         type=Path,
@@ -63,29 +63,38 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write the model, e.g. arm.model.toml")
     parser.add_argument(
-        "--forces", type=Path, metavar="FILE", help="of a mechanism with loops: residuals, constraint forces, .csv"
+        "--forces",
+        type=Path,
+        metavar="FILE",
+        help="write residuals and constraint forces of a mechanism with loops, .csv",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report, .html")
-    parser.add_argument("--json", action="store_true", help="errors and parameters as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print errors and parameters as one JSON object")
     parser.add_argument(
-        "--bidirectional", action="store_true", help="friction from two recordings: a path, and the same path backwards"
+        "--bidirectional", action="store_true", help="friction from a path recorded forwards and backwards"
     )
     parser.add_argument(
         "--friction",
         choices=LAWS,
-        help="of every joint, instead of the best that cross-validation finds; bearing: made by the constraint forces",
+        help="friction law of every joint (default: by cross-validation); bearing: depends on constraint forces",
     )
     parser.add_argument(
         "--compensation",
         choices=KINDS,
         help="learn a residual torque over the gears' twist (joints with two encoders, at least three recordings); "
-        "a service uses it only while it helps",
+        "a service uses it only while it reduces the residual",
     )
     parser.add_argument(
-        "--stribeck", type=float, metavar="RAD/S", help="with --friction bearing: the speed over which a peak fades"
+        "--stribeck",
+        type=float,
+        metavar="RAD/S",
+        help="with --friction bearing: speed over which the friction peak decays",
     )
     parser.add_argument(
-        "--transition", type=float, metavar="RAD/S", help="with --friction bearing: the speed at which it is there"
+        "--transition",
+        type=float,
+        metavar="RAD/S",
+        help="with --friction bearing: speed at which friction is fully developed",
     )
 
 
@@ -93,7 +102,7 @@ def law_of(options: argparse.Namespace) -> RobotFriction | None:
     """The friction law that the options ask for. Raises ValueError with one sentence."""
     given = {key: value for key in SPEEDS if (value := getattr(options, key)) is not None}
     for key in given if options.friction != "bearing" else ():
-        raise ValueError(f"--{key} goes with --friction bearing")
+        raise ValueError(f"--{key} needs --friction bearing")
     if options.friction is None:
         return None
     if options.friction == DEFAULT.kind:
@@ -114,12 +123,12 @@ def run(options: argparse.Namespace) -> int:
         if options.robot is not None and is_mechanism(options.robot):
             return identify_mechanism(options)
         if options.forces is not None:
-            return fail("identify: --forces goes with a mechanism that has links or cuts in its .toml", EXIT_USAGE)
+            return fail("identify: --forces needs a mechanism with links or cuts in its .toml", EXIT_USAGE)
         if options.robot is None or not options.train:
             lacking = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
             return fail(
                 f"identify: expected {lacking}, found none. ROBOT is the .urdf of the robot, or a DH table (.toml); "
-                "TRAIN are recordings; jointwatch columns RECORDING > TABLE proposes what --columns wants",
+                "TRAIN are recordings; jointwatch columns RECORDING > TABLE proposes a table for --columns",
                 EXIT_USAGE,
             )
         try:
@@ -200,8 +209,8 @@ def _identify(options: argparse.Namespace) -> int:
     _look_for_exchanged(robot, learnt, found.train.error)
     if options.compensation is not None and len(train) < LEARNED_FROM:
         print(
-            f"jointwatch: a compensation that was learnt from fewer than {LEARNED_FROM} recordings has made others "
-            f"worse by up to a half; found {len(train)}",
+            f"jointwatch: a compensation learnt from fewer than {LEARNED_FROM} recordings may increase the error on "
+            f"others by up to a half; found {len(train)}",
             file=sys.stderr,
         )
     source = {
@@ -237,7 +246,7 @@ def _identify(options: argparse.Namespace) -> int:
 
 
 def _mistakes(runs: Runs, columns: Columns | None) -> list[dict[str, Any]]:
-    """Print the mistakes of a person that the recordings show; returns them as maps."""
+    """Print the user's mistakes that the recordings show; returns them as maps."""
     found = []
     facts = {} if columns is None else facts_of(columns)
     for run in runs.runs:
@@ -262,9 +271,9 @@ def _pieces(runs: Sequence[RobotRun]) -> list[list[Piece]]:
 
 
 def _look_for_exchanged(robot: RobotDescription, learnt: Sequence[Piece], error: float) -> None:
-    """Warn where two joints look exchanged; error: % of the torque that the model leaves over."""
+    """Warn if two joints look exchanged; error: unexplained torque, %."""
     with np.errstate(all="ignore"), Progress("identify") as progress:
-        progress.stage("are joints exchanged?")
+        progress.stage("testing whether joints are exchanged")
         exchange = exchanged_joints(robot, learnt, error)
     if exchange is not None:
         print(f"jointwatch: {exchange}", file=sys.stderr)
@@ -291,7 +300,7 @@ def _unseen(found: RobotIdentification) -> Iterator[str]:
 
 
 def _doubts(found: RobotIdentification) -> None:
-    """Print warnings that a reader of the figures must know."""
+    """Print warnings about the validity of the figures."""
     names = found.found.robot.names
     for text in (*found.doubts, *_unseen(found)):
         print(f"jointwatch: {text}", file=sys.stderr)

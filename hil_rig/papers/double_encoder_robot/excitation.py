@@ -1,7 +1,7 @@
-"""Trajectories of the double-encoder robot: searched within Table 1's limits, and Table 3 as it was published.
+"""Trajectories of the double-encoder robot: optimised within the limits of Table 1, and the published one of Table 3.
 
-Written into the folder: robot.toml, puma.toml, limits.toml; robot-peak.csv and the others that are searched, random.csv
-(the best of 300 that are drawn), published.csv (Table 3).
+These files are written into the folder: robot.toml, puma.toml, limits.toml; robot-peak.csv and the other optimised
+trajectories, random.csv (the best of 300 random trajectories) and published.csv (Table 3).
 """
 
 import json
@@ -28,14 +28,14 @@ PUMA: Final = np.array(
 )
 PERIOD: Final = 20.0  # s
 GEAR: Final = 100.0
-BETTER: Final = 0.6  # of Table 3's condition number, and of its error of the parameters: the design's limit
+BETTER: Final = 0.6  # limit of the design: share of Table 3's condition number, and of its parameter error
 PROTOTYPES: Final = {"robot": ("28.9 [P]", "52.3 [P]"), "puma": ("34.7 [P]", "44.7 [P]")}
 NAMES: Final = {"robot": "UR10", "puma": "Puma 560"}
-SECONDS: Final = "400"  # by the clock: the evaluations end a search, also on a busy machine
+SECONDS: Final = "400"  # wall-clock limit, so long that the evaluations end a search on a busy machine, too
 
 
 def describe(folder: Path) -> None:
-    """Write the robots and the limits."""
+    """Write the files that describe the robots and the limits."""
     rotor = [value / GEAR**2 for value in DRIVE["inertia"]]
     for name, table, rotors in (("robot", ROWS, rotor), ("puma", PUMA, None)):
         lines = [f'name = "{name}"', 'convention = "modified"', 'angles = "rad"', "total_mass = 30.0"]
@@ -51,7 +51,7 @@ def describe(folder: Path) -> None:
 
 
 def excitation(folder: Path, evaluations: int, say: Callable[[str], None]) -> list[Figure]:
-    """Search and judge all of them. say: called with the progress, in words."""
+    """Search and judge all trajectories. say: called with a description of the next step."""
     rows: list[Figure] = []
     limits: list[str | Path] = ["--limits", folder / "limits.toml", "--json"]
     conditions: dict[str, float] = {}
@@ -84,7 +84,7 @@ def _time(label: str, said: dict[str, Any]) -> Figure:
 
 
 def _second_table(folder: Path, evaluations: int, limits: list[str | Path], say: Callable[[str], None]) -> list[Figure]:
-    """Table 2: cond of the regressor where it is made small alone, and where the block criterion (14) is."""
+    """Table 2: cond of the regressor after minimising it alone, and after minimising the block criterion (14)."""
     say("excitation of a UR10, block criterion")
     file = folder / "robot-block.csv"
     block = _searched(folder / "robot.toml", limits, evaluations, file, "--objective", "block")
@@ -102,7 +102,7 @@ def _second_table(folder: Path, evaluations: int, limits: list[str | Path], say:
 
 
 def _third_table(folder: Path, limits: list[str | Path], best: dict[str, float]) -> list[Figure]:
-    """Table 3 within Table 1, its condition number on either robot, and ours over it."""
+    """Table 3 compared with Table 1's limits, its condition number on both robots, and the ratio of ours to it."""
     write_trajectory(folder / "published.csv")
     rows = [Figure("Table 3: of Table 1's limits, at most", _reach(folder / "published.csv"), high=1.0, reference="1")]
     for robot, before in (("robot", "142.7 [P]"), ("puma", "136.6 [P]")):
@@ -120,6 +120,6 @@ def _criteria(folder: Path, robot: str, file: str, limits: list[str | Path]) -> 
 
 
 def _reach(file: Path) -> float:
-    """The largest share of a limit that a trajectory takes, on 5,000 instants: by the plant's own series."""
+    """Largest ratio of a trajectory to one of Table 1's limits at 5,000 instants, by the plant's own series."""
     moved = FourierMotion(file=file).series(TABLE_1).at(np.linspace(0.0, PERIOD, 5000))
     return float(max(np.max(np.abs(one) / limit) for one, limit in zip(moved, TABLE_1, strict=True)))

@@ -1,7 +1,8 @@
-"""What we make of a double-encoder robot's runs: friction both ways, weighted least squares, what the twist tells.
+"""Identification of a double-encoder robot: friction from both directions, weighted least squares, models of the twist.
 
-A folder in, `found.npz` in it out: predictions and friction, which whoever made the runs may judge. Runs are NAME.npz
-with time (rows,) s, motor and link (rows, n) rad, torque (rows, n) N·m; robot.toml describes the arm.
+The program reads the runs in a folder and writes predictions and friction into `found.npz` there; judge.py, which made
+the runs, judges them. Runs are NAME.npz with time (rows,) s, motor and link (rows, n) rad, torque (rows, n) N·m;
+robot.toml describes the arm.
 
     forward, backward      one path in both directions                → friction_time, friction, friction_dq
     known_NAME             q, dq, ddq, torque (noises, rows, n)       → known_NAME_ordinary, _diagonal, _full
@@ -27,12 +28,12 @@ from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
 
 TRANSITION: Final = 0.01  # rad/s
-PUBLISHED: Final = 6  # components of the mixture
-DIRECTED: Final = 8
+PUBLISHED: Final = 6  # components of the published mixture
+DIRECTED: Final = 8  # components of the mixture that knows the direction, too
 
 
 class DoubleEncoderRun(NamedTuple):
-    """One run; n joints."""
+    """Filtered rows and regressors of one run with n joints."""
 
     time: Floats  # (rows,)
     y: Floats  # (rows, n)
@@ -40,12 +41,12 @@ class DoubleEncoderRun(NamedTuple):
     twist: Floats  # (rows, n) θ_m − θ_l, rad
     rate: Floats
     linear: Floats  # (rows, n, p) rigid body, dry and viscous friction
-    directed: Floats  # the same with friction of each direction
+    directed: Floats  # the same with separate friction of each direction
     loaded: Floats  # (rows, n, p) |θ_m − θ_l| tanh(q̇/ε)
 
 
 def read(model: WholeRobot, file: Path) -> DoubleEncoderRun:
-    """Filtered, 50 rows a second."""
+    """Read a run and filter it to 50 rows a second."""
     with np.load(file) as run:
         time, motor, link, torque = (run[name] for name in ("time", "motor", "link", "torque"))
     (piece,) = pieces(time, motor, torque, f"{file}: ")
@@ -67,12 +68,12 @@ def read(model: WholeRobot, file: Path) -> DoubleEncoderRun:
 
 
 def _diagonal(columns: Floats) -> Floats:
-    """One column a joint, (rows, n) → (rows, n, n)."""
+    """Return one column for each joint, zero in the rows of the others: (rows, n) → (rows, n, n)."""
     return np.asarray(columns[:, :, np.newaxis] * np.eye(columns.shape[1]))
 
 
 def friction(model: WholeRobot, folder: Path) -> dict[str, Floats]:
-    """Friction of every joint by the two directions of the motion."""
+    """Friction of every joint, from the same path moved in both directions."""
     found = extract(model, *(_whole(folder / f"{name}.npz") for name in ("forward", "backward")))
     return {
         "friction_time": found.time,
@@ -90,7 +91,7 @@ def _whole(file: Path) -> Piece:
 
 
 def known(model: WholeRobot, file: Path) -> dict[str, Floats]:
-    """Base parameters from exact motions and noisy torques; the first torque has no noise."""
+    """Base parameters identified from exact motions and noisy torques; the first torque has no noise."""
     with np.load(file) as run:
         q, dq, ddq, torques = (run[name] for name in ("q", "dq", "ddq", "torque"))
     X, name = model.rigid(q, dq, ddq), file.stem
@@ -104,11 +105,11 @@ def known(model: WholeRobot, file: Path) -> dict[str, Floats]:
 
 
 def residuals(model: WholeRobot, folder: Path) -> dict[str, Floats]:
-    """Torque of every run that is not learnt from, by every way of taking account of the twist."""
+    """Predicted torque of every run that was not used for fitting, by every model of the twist."""
     train = [read(model, file) for file in sorted(folder.glob("train*.npz"))]
     one = train[0]
     found: dict[str, Floats] = {}
-    first = weighted(one.linear, one.y).theta  # learnt from one run: the published experiment
+    first = weighted(one.linear, one.y).theta  # fitted to one run, as in the published experiment
     left = one.y - one.linear @ first
     joints = range(one.y.shape[1])
     pairs = [inputs(one.twist[:, j], one.rate[:, j]) for j in joints]
@@ -140,10 +141,10 @@ def residuals(model: WholeRobot, folder: Path) -> dict[str, Floats]:
 
 
 def main() -> int:
-    """Read the folder, write found.npz."""
+    """Read the folder and write found.npz."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("robot", type=Path, help="its Denavit-Hartenberg table, .toml")
+    parser.add_argument("robot", type=Path, help="Denavit-Hartenberg table of the robot (.toml)")
     options = parser.parse_args()
     model = WholeRobot(_robot(options.robot))
     found: dict[str, Any] = {**friction(model, options.folder), **residuals(model, options.folder)}

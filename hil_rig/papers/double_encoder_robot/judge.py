@@ -1,8 +1,8 @@
-"""`jointwatch reproduce double-encoder-robot`: three loops of identification on six axes with two encoders, judged.
+"""`jointwatch reproduce double-encoder-robot`: identification in three loops of six axes with two encoders, judged.
 
-Liu et al., Actuators 2023, 12, 454. The paper does not give its robot; a UR10 with harmonic drives serves for it
-(hil_rig/plants/robots), within Table 1's limits, and by Table 3's trajectory (published.py). Every figure is judged
-here by the plant's own truth; the identification runs as the programs that anybody runs. Table 4 is measured by the
+Liu et al., Actuators 2023, 12, 454. The paper does not describe its robot; a UR10 with harmonic drives stands in for it
+(hil_rig/plants/robots), within Table 1's limits and on Table 3's trajectory (published.py). Every figure is compared
+here with the plant's truth; the identification uses the same programs that any user runs. Table 4 is measured by the
 method of the paper, the mixture on twist and twist rate; the other columns are ours.
 """
 
@@ -31,16 +31,16 @@ from hil_rig.plants.robots.double_encoder_robot import (
 from hil_rig.plants.robots.dynamics import GRAVITY, geometry, inverse_dynamics
 from hil_rig.plants.robots.fourier import FourierMotion
 
-TRAINED, TESTED = (1, 2, 3), (11, 12, 13, 14, 15)  # motions that are drawn; none of them was ever used for tuning
+TRAINED, TESTED = (1, 2, 3), (11, 12, 13, 14, 15)  # numbers of random motions; none was ever used for tuning
 NOISES: Final = 40
 CORRELATED: Final = 0.5
-INSTANTS: Final = np.linspace(0.0, PERIOD, 400)  # s, of the plot of Table 3
+INSTANTS: Final = np.linspace(0.0, PERIOD, 400)  # s, for the plot of Table 3
 SLOW: Final = 0.05  # rad/s
-SEARCHED: Final = 15_000  # motions judged for one trajectory
+SEARCHED: Final = 15_000  # evaluations of the search of one trajectory
 
 
 def table(folder: Path, evaluations: int) -> Reproduced:
-    """The figures, and for the plot what was found."""
+    """Return the figures, and the results for the plot."""
     describe(folder)
     rows = excitation(folder, evaluations, _say)
     _runs(folder)
@@ -169,7 +169,7 @@ def _residuals(folder: Path, found: dict[str, Floats]) -> list[Figure]:
 
 
 def _fourth_table(folder: Path, found: dict[str, Floats], ours: Floats) -> list[Figure]:
-    """Table 4 by the paper's own method: what one run's repeat leaves without and with the mixture on the twist."""
+    """Table 4 by the paper's method: residual of one run's repeat without and with the mixture on the twist."""
     rows = []
     for name, word, label in (("wls", "one", "WLS"), ("ours", "paper", "with the encoders' difference")):
         left = _errors(folder, found, "repeat", word)
@@ -183,7 +183,7 @@ def _fourth_table(folder: Path, found: dict[str, Floats], ours: Floats) -> list[
 
 
 def _errors(folder: Path, found: dict[str, Floats], name: str, word: str) -> Floats:
-    """Rms of what a model leaves of the filtered torque, per joint, N·m."""
+    """Rms of the filtered torque's residual for each joint, N·m."""
     times = found[f"{name}_time"]
     with np.load(folder / f"{name}.npz") as run:
         torque = _filtered(run["torque"], run["time"], times)
@@ -191,7 +191,7 @@ def _errors(folder: Path, found: dict[str, Floats], name: str, word: str) -> Flo
 
 
 def _filtered(values: Floats, time_: Floats, at: Floats) -> Floats:
-    """Through the recipe's 8 Hz low-pass, at these times."""
+    """Return the values at these times after the recipe's 8 Hz low-pass."""
     rate = (len(time_) - 1) / (time_[-1] - time_[0])
     smooth = zero_phase_low_pass(values, 4, 8.0, rate, int(rate))
     return np.asarray(smooth[np.rint((at - time_[0]) * rate).astype(np.int64)])

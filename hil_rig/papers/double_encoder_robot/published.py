@@ -1,6 +1,6 @@
-"""The tables of Liu et al., Actuators 2023, 12, 454: joints' limits, excitation, what was compared.
+"""The tables of Liu et al., Actuators 2023, 12, 454: limits of the joints, excitation, residuals.
 
-Table 3's motion is that of (15): θ(t) = θ0 + Σ a/(w l) sin(w l t) − b/(w l) cos(w l t), a, b in rad/s. The paper says
+Table 3's motion follows (15): θ(t) = θ0 + Σ a/(w l) sin(w l t) − b/(w l) cos(w l t), a, b in rad/s. The paper says
 both "0.02 Hz" and "cycle 20 s"; its coefficients satisfy θ(0) = 0 of (18) with w = 0.314 to 0.317 rad/s: 0.05 Hz.
 """
 
@@ -12,12 +12,12 @@ import numpy as np
 from hil_rig.plants.robots.fourier import MotionLimits
 
 FREQUENCY: Final = 0.05  # Hz
-TABLE_1: Final = MotionLimits(  # of the positions, velocities, accelerations, on both sides of 0
+TABLE_1: Final = MotionLimits(  # positions, velocities, accelerations: ± so much
     np.radians((120.0, 90.0, 60.0, 120.0, 120.0, 120.0)),
     np.radians((100.0, 60.0, 60.0, 80.0, 80.0, 80.0)),
     np.radians((120.0, 120.0, 120.0, 120.0, 120.0, 120.0)),
 )
-TABLE_2: Final = {"cond": 189.4012, "block": 162.2440}  # cond of the regressor, by what was made small
+TABLE_2: Final = {"cond": 189.4012, "block": 162.2440}  # cond of the regressor, by the criterion that was minimised
 TABLE_3: Final = np.array(  # a1 … a5, b1 … b5 (rad/s), θ0 (rad); a column a joint
     [
         (0.0046, -0.0406, -0.1772, -0.1704, -0.0210, 0.0673),
@@ -40,12 +40,12 @@ TABLE_4: Final = {  # rms of the torque's error, N·m
 
 
 def gains() -> list[float]:
-    """Per cent by which Table 4's second row is below its first, a joint each."""
+    """Per cent by which Table 4's second row is below its first, for each joint."""
     return [100.0 * (1.0 - ours / wls) for wls, ours in zip(TABLE_4["wls"], TABLE_4["ours"], strict=True)]
 
 
 def write_trajectory(file: Path) -> None:
-    """Table 3 as `jointwatch excite --check` and the rigs read it."""
+    """Write Table 3 as `jointwatch excite --check` and the rigs read it."""
     names = ["joint", "frequency", "q0", *(f"{letter}{k}" for letter in "ab" for k in range(1, 6))]
     lines = [",".join(names)]
     for j, column in enumerate(TABLE_3.T):

@@ -1,9 +1,10 @@
-"""What we make of an ER-16's runs: fifteen base parameters and bent friction, by searches and by variable projection.
+"""Identification of an ER-16: fifteen base parameters and nonlinear friction, by searches and by variable projection.
 
     τ_i = Φ_i(q, q̇, q̈) θ + f0 + fc sign(q̇) + fv q̇ + fa atan(fb q̇)
 
-Ding et al., J. Robotics 2018, 8219123. A folder in, `found.npz` in it out. Runs are train.npz and test.npz with the
-columns rate (Hz), period (s), position (rows, n) rad and torque (rows, n) N·m of whole periods.
+Ding et al., J. Robotics 2018, 8219123. The program reads the runs in a folder and writes `found.npz` there. Runs are
+train.npz and test.npz with the columns rate (Hz), period (s), position (rows, n) rad and torque (rows, n) N·m of whole
+periods.
 """
 
 import argparse
@@ -32,13 +33,13 @@ OWN: Final = 5  # friction parameters of a joint: f0, fc, fv, fa, fb
 ROWS_RATE: Final = 50.0  # Hz
 STILL: Final = 1e-3  # rad/s, below which the direction is not known
 SEEDS: Final = tuple(range(1, 11))
-TRIES: Final = 3  # of which the paper keeps the best
-PASSES: Final = 3  # of (15), where it is applied
+TRIES: Final = 3  # runs of a search; the paper keeps the best
+PASSES: Final = 3  # how often the smoothing (15) is applied
 ITERATIONS: Final = 200
 NESTS: Final = 25
 STARTS: Final = 8
 SHARPEST: Final = 100.0
-SEARCHES: Final[dict[str, tuple[Search, int]]] = {  # and batches of evaluations in one iteration
+SEARCHES: Final[dict[str, tuple[Search, int]]] = {  # each with its batches of evaluations in one iteration
     "ics": (ChaoticCuckoo(), 2),
     "cs": (Cuckoo(nests=NESTS, abandoned=0.4, step=0.25, exponent=1.5), 2),
     "pso": (Swarm(particles=NESTS, inertia=0.72, cognitive=1.49, social=1.49), 1),
@@ -47,17 +48,17 @@ SEARCHES: Final[dict[str, tuple[Search, int]]] = {  # and batches of evaluations
 
 
 class Er16Run(NamedTuple):
-    """One run."""
+    """Regression rows of one run."""
 
     Y: Floats  # (rows, n, 15)
     dq: Floats  # (rows, n)
     y: Floats  # (rows, n) NaN where a joint's direction is unknown
-    every: int  # of the run's samples gave a row
+    every: int  # samples from one row to the next
     discarded: Floats  # (n,) share of the motion outside the kept harmonics
 
 
 def read(model: WholeRobot, file: Path, harmonics: int, passes: int = 0) -> Er16Run:
-    """The run's periods, differentiated. passes: of (15) over position and torque, which are else as measured."""
+    """Read a run, average its periods and differentiate them. passes: how often (15) smooths position and torque."""
     with np.load(file) as run:
         rate, period, position, torque = (run[name] for name in ("rate", "period", "position", "torque"))
     position, torque = smoothed(position, passes), smoothed(torque, passes)
@@ -70,7 +71,7 @@ def read(model: WholeRobot, file: Path, harmonics: int, passes: int = 0) -> Er16
 
 
 def predicted(rows: Er16Run, x: Floats) -> Floats:
-    """Torque (points, rows, n) of parameters x (points, 30): base parameters, then five a joint."""
+    """Torque (points, rows, n) for parameters x (points, 30): base parameters, then five of each joint's friction."""
     p = rows.Y.shape[2]
     own = x[:, p:].reshape(len(x), 1, JOINTS, OWN)
     f0, fc, fv, fa, fb = np.moveaxis(own, 3, 0)
@@ -79,12 +80,12 @@ def predicted(rows: Er16Run, x: Floats) -> Floats:
 
 
 def cost(rows: Er16Run, x: Floats) -> Floats:
-    """F = Σ |τ − τ_p| over joints, mean over rows, (points,)."""
+    """F = Σ |τ − τ_p| over the joints, averaged over the rows: (points,)."""
     return np.asarray(np.nanmean(np.abs(rows.y - predicted(rows, x)), axis=1).sum(axis=1))
 
 
 def searched(rows: Er16Run, lower: Floats, upper: Floats, name: str, seed: int) -> tuple[Floats, Floats]:
-    """[F, parameters] (31,), and the best F after every iteration (1 + ITERATIONS,)."""
+    """Run one search: [F, parameters] (31,), and the best F after every iteration (1 + ITERATIONS,)."""
     search, batches = SEARCHES[name]
     curve = np.full(1 + ITERATIONS, np.nan)
 
@@ -102,9 +103,9 @@ def searched(rows: Er16Run, lower: Floats, upper: Floats, name: str, seed: int) 
 
 
 def projected(rows: Er16Run, linear: bool = False, physical: bool = False) -> Floats:
-    """Only fb is searched, the other 27 follow by weighted least squares: (30,).
+    """Fit by variable projection: only fb is searched, the other 27 follow by weighted least squares. Returns (30,).
 
-    linear: dry and viscous friction alone; physical: fc, fv, fa ≥ 0.
+    linear: dry and viscous friction only; physical: constrains fc, fv, fa ≥ 0.
     """
     good, p = np.isfinite(rows.y), rows.Y.shape[2]
     weight = np.ones(JOINTS)
@@ -148,11 +149,11 @@ def projected(rows: Er16Run, linear: bool = False, physical: bool = False) -> Fl
 
 
 def main() -> int:
-    """Read the folder, write found.npz."""
+    """Read the folder and write found.npz."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("robot", type=Path, help="its Denavit-Hartenberg table, .toml")
-    parser.add_argument("--harmonics", type=int, default=25, help="of the motion that are kept (25)")
+    parser.add_argument("robot", type=Path, help="Denavit-Hartenberg table of the robot (.toml)")
+    parser.add_argument("--harmonics", type=int, default=25, help="how many harmonics of the motion are kept (25)")
     options = parser.parse_args()
     table = DhTable.model_validate(tomllib.loads(options.robot.read_text(encoding="utf-8")))
     model = WholeRobot(table.robot())

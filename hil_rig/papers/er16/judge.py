@@ -1,8 +1,9 @@
-"""`jointwatch reproduce er16`: friction that bends, by three searches and by projection, judged by the plant.
+"""`jointwatch reproduce er16`: nonlinear friction by three searches and by variable projection, against the truth.
 
 Ding et al., J. Robotics 2018, 8219123. The paper gives no geometry and no workspace; its trajectory β exceeds its own
-Table 1, so that one of ours is searched in Table 1 (published.py). Truth are the paper's Table 3 and noise of 3, 8,
-4 N·m; the held-out run is another trajectory. Each search runs ten times in Table 5's box.
+Table 1 (published.py), so a trajectory of ours is optimised within Table 1's limits. The plant has the parameters of
+the paper's Table 3 and noise of 3, 8, 4 N·m; the held-out run is another trajectory. Each search runs ten times in
+Table 5's box.
 """
 
 import json
@@ -36,10 +37,10 @@ from hil_rig.plants.robots.er16 import (
 from hil_rig.plants.robots.fourier import FourierMotion
 from hil_rig.plants.robots.rigid_arm import POSITION, SPEED, TORQUE
 
-RATE: Final = 100.0  # Hz, of the runs that are handed over
-HARMONICS: Final = 100  # of the motion that are kept: 5 Hz, well above the controller's response to a reversal
-NEAR: Final = 0.3  # s about a reversal
-CEILING: Final = 0.002  # by which projection may stay below the truth's own correlation
+RATE: Final = 100.0  # Hz, of the runs that are given to the identification
+HARMONICS: Final = 100  # kept harmonics of the motion: up to 5 Hz, well above the controller's response to a reversal
+NEAR: Final = 0.3  # s before and after a reversal
+CEILING: Final = 0.002  # by how much the correlation of projection may be below that of the exact torque
 PROTOTYPE: Final = {
     "pso": "28.4 [P]",
     "varpro": "11.6 [P]",
@@ -48,11 +49,11 @@ SLOW_START: Final = (
     "The rule (12) by which ICS accepts a worse nest is printed as a linear function of a cost and cannot be computed; "
     "ours accepts worse nests at first, and passes CS later than the paper's."
 )
-TRIES: Final = 3  # of which the paper keeps the best
+TRIES: Final = 3  # runs of a search; the paper keeps the best
 
 
 def table(folder: Path, evaluations: int) -> Reproduced:
-    """The figures, and for the plot what was found."""
+    """Return the figures, and the results for the plot."""
     _describe(folder)
     words: list[str | Path] = [
         folder / "robot.toml",
@@ -102,7 +103,7 @@ def _describe(folder: Path) -> None:
 
 
 def _refused(folder: Path) -> list[str]:
-    """The limits that the checker finds exceeded by β: "joint quantity" each."""
+    """Limits that β exceeds according to `jointwatch excite --check`, each as "joint quantity"."""
     file = folder / "beta.csv"
     write_beta(file)
     words: list[str | Path] = [folder / "robot.toml", "--limits", folder / "limits.toml", "--json", "--check", file]
@@ -111,7 +112,10 @@ def _refused(folder: Path) -> list[str]:
 
 
 def _run(file: Path, motion: FourierMotion, seed: int) -> Floats:
-    """The second period, when all that began has died away; returns speed and torque without noise (rows, n) each."""
+    """Write the second period, in which transients have decayed, as a run.
+
+    Returns speed, exact torque, position and measured torque: (4, rows, n).
+    """
     arm = Er16(Er16Settings(trajectory=motion), seed, [])
     rows, every = round(PERIOD * arm.rate), round(arm.rate / RATE)
     arm.exact(rows)
@@ -123,7 +127,7 @@ def _run(file: Path, motion: FourierMotion, seed: int) -> Floats:
 
 
 def _differentiated() -> tuple[float, float]:
-    """Rms errors of velocity and acceleration on the published test, by the program's own differentiation."""
+    """Rms errors of velocity and acceleration in the published test of the program's differentiation."""
     text = (
         "import numpy as np; from estimators.offline.excitation.periodic import differentiated as d\n"
         "t = np.arange(2000) / 100.; w = 2 * np.pi / 20. * np.arange(1, 6)[:, None]; r = np.random.default_rng(3)\n"
@@ -137,7 +141,7 @@ def _differentiated() -> tuple[float, float]:
 
 
 def _searches(found: dict[str, Floats]) -> list[Figure]:
-    """Costs of the searches, and their published order, which ten runs may contradict."""
+    """Costs of the searches, compared with their published order."""
     rows = []
     median = {name: float(np.median(found[f"{name}_costs"])) for name in ("ics", "cs", "pso", "pso_published")}
     for name, value in median.items():
@@ -156,7 +160,7 @@ def _searches(found: dict[str, Floats]) -> list[Figure]:
 
 
 def _curves(found: dict[str, Floats]) -> list[Figure]:
-    """Figure 5: after 50 iterations ICS is below the others."""
+    """Figure 5: after 50 iterations the cost of ICS is below those of the others."""
     median = {name: np.median(found[f"{name}_curves"], axis=0) for name in ("ics", "cs", "pso_published")}
     rows = []
     for other, why in (("cs", SLOW_START), ("pso_published", "")):

@@ -1,9 +1,9 @@
 """The tables of Ding et al., J. Robotics 2018, 8219123: limits, box of the searches, trajectory, costs, correlations.
 
-Table 1's torques are printed with a maximum only. Table 5 excludes two of the paper's own results of Table 3: Izz2 =
+Table 1 prints only the maxima of the torques. Table 5 excludes two of the paper's own results in Table 3: Izz2 =
 44.5863 is outside [−10, 10], fa1 = 32.3929 outside [−30, 30]; `box` widens both bounds. β (A.1) does not say which
-column is which: read as a1 … a5, b1 … b5, q0 of (13), with the printed period of 25 s (the printed 0.05 Hz is 20 s), it
-exceeds Table 1 least of the orders that were tried, and still does.
+column is which. It is read here as a1 … a5, b1 … b5, q0 of (13), with the printed period of 25 s (the printed 0.05 Hz
+would be 20 s): of the orders that were tried this one exceeds Table 1's limits least, but it exceeds them.
 """
 
 from pathlib import Path
@@ -36,9 +36,9 @@ TABLE_5: Final[dict[str, tuple[float, float]]] = {
     "my.joint3": (-20.0, 20.0),
 }
 FRICTION_BOX: Final = (10.0, 10.0, 10.0, 30.0, 10.0), (100.0, 10.0, 150.0, 100.0, 50.0), (20.0, 50.0, 10.0, 10.0, 10.0)
-"""Table 5's f0, fc, fv, fa, fb of joints 1 to 3: ± so much."""
+"""Table 5's bounds of f0, fc, fv, fa, fb of joints 1 to 3: ± so much."""
 WIDENED: Final = {"Izz.joint2": (0.0, 80.0)}
-FIRST_BEND: Final = 40.0  # of fa1, instead of 30
+FIRST_BEND: Final = 40.0  # bound of fa1, instead of 30
 COSTS: Final = {"ics": 29.0753, "cs": 30.2513, "pso_published": 31.8865}
 TABLE_4: Final = {
     "ics": (99.07, 99.50, 99.67),
@@ -57,7 +57,7 @@ BETA_PERIOD: Final = 25.0  # s
 
 
 def box(names: list[str], printed: bool = False) -> tuple[Floats, Floats]:
-    """Lower and upper bounds of the base parameters `names`, then of five friction parameters a joint."""
+    """Lower and upper bounds of the base parameters `names`, then of each joint's five friction parameters."""
     links = [TABLE_5[name] if printed else WIDENED.get(name, TABLE_5[name]) for name in names]
     own = np.array(FRICTION_BOX)
     if not printed:
@@ -68,7 +68,7 @@ def box(names: list[str], printed: bool = False) -> tuple[Floats, Floats]:
 
 
 def write_beta(file: Path) -> None:
-    """β as `jointwatch excite --check` reads it: q0, then velocities a (l w) and −b (l w)."""
+    """Write β as `jointwatch excite --check` reads it: q0, then velocities a (l w) and −b (l w)."""
     order = 2 * np.pi / BETA_PERIOD * np.arange(1, 6)
     lines = [",".join(["joint", "frequency", "q0", *(f"{letter}{k}" for letter in "ab" for k in range(1, 6))])]
     for j, row in enumerate(BETA):

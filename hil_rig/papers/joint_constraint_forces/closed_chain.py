@@ -1,8 +1,9 @@
-"""`jointwatch reproduce closed-chain`: a leg of three loops, its friction made by its own constraint forces.
+"""`jointwatch reproduce closed-chain`: a leg of three loops whose friction depends on its constraint forces.
 
-Guo, Ju, Wang (Aerospace 2024, 11, 368), second case: the drive's torque at three places, with no friction, with that of
-the driven joint alone, and with that of all ten joints, which needs a fixed point. Then the rig's leg, integrated by
-equations of its own, judged by this model, and its friction found again from the drive's torque.
+Guo, Ju, Wang (Aerospace 2024, 11, 368), second case: the drive's torque in three positions, without friction, with
+friction of the driven joint only, and with friction of all ten joints, which needs a fixed-point iteration. Then the
+rig's leg, integrated by other equations, is compared with this model, and its friction is identified from the drive's
+torque.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.leg import CRANK, Leg, LegSettings
 
 TABLE: Final = Path(__file__).parents[1] / "descriptions" / "leg.toml"
-PLACES: Final = (0.0, 0.2, 0.4)  # rad, of the crank
+PLACES: Final = (0.0, 0.2, 0.4)  # rad, angles of the crank
 SPEED: Final = 0.1  # rad/s
 REFERENCE: Final = {  # N·m (design: tree and closed chains, §3)
     "ideal": (0.88695, 1.41147, 1.81818),
@@ -36,11 +37,11 @@ REFERENCE: Final = {  # N·m (design: tree and closed chains, §3)
     "driven joint, arms 1 m, Stribeck": (7.26739, 9.82095, 12.96878),
 }
 GUO: Final = {"coulomb": 0.05, "viscous": 0.01, "static": 0.2, "stribeck": 0.1}  # the paper's second table
-CUT_FORCES: Final = (-21.492, 19.089, 32.497, 61.081, 9.882, -69.641)  # N, at the first place
+CUT_FORCES: Final = (-21.492, 19.089, 32.497, 61.081, 9.882, -69.641)  # N, at the first angle
 
 
 def leg(stribeck: bool = False, arms: float | None = None, coulomb: float = 0.05) -> Mechanism:
-    """The table's mechanism with other bearings."""
+    """The mechanism of leg.toml with other bearings."""
     content = load(TABLE).description.model_dump()
     for joint in (*content["links"], *content["cuts"]):
         joint["bearing"] |= {"coulomb": coulomb, "static": 0.2 if stribeck else None}
@@ -52,14 +53,14 @@ def leg(stribeck: bool = False, arms: float | None = None, coulomb: float = 0.05
 def crank(
     mechanism: Mechanism, angle: Floats, speed: Floats | float, acceleration: Floats | float = 0.0
 ) -> MechanismMotion:
-    """The whole motion of the drive's."""
+    """The motion of the whole mechanism, computed from the motion of its drive."""
     q, dq, ddq = np.zeros((3, len(angle), mechanism.size()))
     q[:, CRANK], dq[:, CRANK], ddq[:, CRANK] = angle, speed, acceleration
     return mechanism.fit(q, dq, ddq)
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """The figures of the paper, of the power balance, and of the rig's leg."""
+    """Return the figures of the paper, of the power balance, and of the rig's leg."""
     del options
     figures: list[Figure] = []
     modes = {"ideal": IDEAL, "driven joint": ACTIVE, "all joints": ALL}
@@ -92,7 +93,7 @@ def table(options: argparse.Namespace) -> Reproduced:
 
 
 def balance(mechanism: Mechanism) -> float:
-    """|work of the drive − friction's loss − gain of energy| over 4 s, of the work."""
+    """|work of the drive − loss by friction − gain of energy| over 4 s, as a share of the largest gain."""
     t = np.arange(0.0, 4.0 + 5e-3, 0.01)
     angle, speed, second = 0.1 * t + 0.2 * np.sin(t) ** 2, 0.1 + 0.2 * np.sin(2 * t), 0.4 * np.cos(2 * t)
     motion = crank(mechanism, angle, speed, second)
@@ -106,7 +107,7 @@ def balance(mechanism: Mechanism) -> float:
 
 
 def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
-    """The rig's leg against this model, and its friction from the drive's torque alone."""
+    """Compare the rig's leg with this model, and identify its friction from the drive's torque alone."""
     settings = LegSettings()
     played = Leg(settings, []).exact(20_000)
     figures.append(Figure("rig: the loops stay closed to", float(played[:, 10].max()), high=1e-12, unit="m"))
@@ -131,8 +132,8 @@ def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
     mu = found["radial all joints"] / (settings.mu * settings.pin)
     words = (
         f"Friction found from the drive's torque, one bearing for all joints: μ R_p {mu:.2f} of its truth, c_v "
-        f"{found['viscous all joints'] / settings.viscous:.2f}; {'; '.join(fit.remarks)}. One drive says no more: "
-        "joint by joint the columns imitate each other."
+        f"{found['viscous all joints'] / settings.viscous:.2f}; {'; '.join(fit.remarks)}. One drive does not identify "
+        "more: the columns of the single joints are nearly collinear."
     )
     angle = np.linspace(-0.8, 0.8, 161)
     curves = {}
@@ -142,7 +143,7 @@ def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
 
 
 def plot(path: Path, content: tuple[Floats, dict[str, Floats]]) -> None:
-    """The drive's torque over its angle."""
+    """Draw the drive's torque over its angle."""
     from matplotlib.figure import Figure as Drawing
 
     angle, curves = content
@@ -155,12 +156,12 @@ def plot(path: Path, content: tuple[Floats, dict[str, Floats]]) -> None:
     above.plot(PLACES, REFERENCE["ideal"], "k.", label="reference")
     above.plot(PLACES, REFERENCE["all joints"], "k.")
     above.set_ylabel("torque of the crank, N·m")
-    below.set_ylabel("of it friction, N·m")
+    below.set_ylabel("share of friction, N·m")
     below.set_xlabel("angle of the crank, rad")
     for axes in (above, below):
         axes.grid(alpha=0.3)
     above.legend(frameon=False)
-    drawing.suptitle("A leg of three loops at 0.1 rad/s: what ten rubbing joints cost the one drive")
+    drawing.suptitle("A leg of three loops at 0.1 rad/s: friction of ten joints in the torque of the one drive")
     drawing.savefig(path, dpi=120)
 
 

@@ -1,8 +1,8 @@
-"""`jointwatch reproduce tree`: five axes in a tree, their friction made by what their bearings carry.
+"""`jointwatch reproduce tree`: five axes in a tree whose friction depends on the load of their bearings.
 
-Guo, Ju, Wang (Aerospace 2024, 11, 368), first case: every axis at 0.2 rad/s² from rest; torque and friction at some
-instants with Coulomb–viscous friction, and where the Stribeck effect shows. Then the rig's tree, integrated by its own
-equations, and its friction found again from the torque of its axes.
+Guo, Ju, Wang (Aerospace 2024, 11, 368), first case: every axis starts from rest at 0.2 rad/s²; torque and friction are
+compared at some instants with Coulomb–viscous friction, and the Stribeck effect where it shows. Then the rig's tree,
+integrated by other equations, is compared with this model, and its friction is identified from the torque of its axes.
 """
 
 import argparse
@@ -34,7 +34,7 @@ FRICTION: Final = {2.5: (0.7552, 0.4986, 0.1825, 0.4127, 0.1660), 5.0: (0.9280, 
 
 
 def parameters(published: Mapping[str, float], experiment: Mechanism, rig: Mechanism) -> str:
-    """The paper's friction of the first joint, and that of the experiment and the rig's file."""
+    """A table of the first joint's friction: published, in this experiment and in the rig's file."""
     lines = ["friction of every joint (published; in this experiment; in the rig's file):"]
     for name, value in published.items():
         two = (getattr(one.description.links[0].bearing, name) for one in (experiment, rig))
@@ -45,7 +45,7 @@ def parameters(published: Mapping[str, float], experiment: Mechanism, rig: Mecha
 
 
 def paper(static: float | None = None) -> Mechanism:
-    """The paper's mechanism, with the arms of 1 m that its numbers take."""
+    """The paper's mechanism with arms of 1 m, which its numbers imply."""
     content = load(TABLE).description.model_dump()
     for link in content["links"]:
         link["bearing"] |= {"pin": 1.0, "arm": 1.0, "bending": 1.0, "coulomb": 0.005, "viscous": 0.01}
@@ -54,13 +54,13 @@ def paper(static: float | None = None) -> Mechanism:
 
 
 def ramp(t: Floats) -> MechanismMotion:
-    """Every axis alike."""
+    """The same constant acceleration on every axis."""
     one = np.ones((len(t), JOINTS))
     return MechanismMotion(0.5 * RAMP * t[:, None] ** 2 * one, RAMP * t[:, None] * one, RAMP * one)
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """The figures of the paper, of the power balance, and of the rig's tree."""
+    """Return the figures of the paper, of the power balance, and of the rig's tree."""
     del options
     mechanism = paper()
     figures: list[Figure] = []
@@ -132,7 +132,7 @@ def _rig(figures: list[Figure]) -> str:
 
 
 def plot(path: Path, content: Any) -> None:
-    """Torque of the five axes, and what the Stribeck effect adds in the first half second."""
+    """Draw the torque of the five axes, and the contribution of the Stribeck effect in the first 0.8 s."""
     from matplotlib.figure import Figure as Drawing
 
     t, tau, stribeck, _ = content
@@ -145,13 +145,13 @@ def plot(path: Path, content: Any) -> None:
         friction = np.array(FRICTION.get(instant, (0.0,) * JOINTS))
         above.plot([instant] * JOINTS, np.array(values) + friction, "k.", label="reference" if instant == 0.0 else None)
     above.set_ylabel("torque, N·m")
-    below.set_ylabel("of it Stribeck, N·m")
+    below.set_ylabel("share of the Stribeck effect, N·m")
     below.set_xlim(0.0, 0.8)
     for axes in (above, below):
         axes.set_xlabel("time, s")
         axes.grid(alpha=0.3)
     above.legend(frameon=False, ncols=2)
-    drawing.suptitle("Five axes speeding up at 0.2 rad/s²: torque with friction of the bearings' own load")
+    drawing.suptitle("Five axes accelerating at 0.2 rad/s²: torque with friction that depends on the bearings' load")
     drawing.savefig(path, dpi=120)
 
 

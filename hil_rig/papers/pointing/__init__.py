@@ -1,4 +1,4 @@
 """Sun 2021 (Robotics 10, 36): a pointing mechanism whose joint has clearance, identified by a bee colony.
 
-`jointwatch reproduce pointing | clearance`. Read pointing.py first; clearance.py shows where a clearance model wins.
+`jointwatch reproduce pointing | clearance`. Read pointing.py first; clearance.py shows where clearance models help.
 """

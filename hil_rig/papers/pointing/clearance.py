@@ -1,8 +1,8 @@
-"""`jointwatch reproduce clearance`: where a model with clearance is better, and by how much, than the models without.
+"""`jointwatch reproduce clearance`: where, and by how much, a model with clearance is better than models without.
 
-A pin in a bearing, contact integrated in full, moved in three ways: a fast glide about a vertical axis and a slow run
-about a horizontal one, learnt together (V); fast about a horizontal axis (H); and the paper's slow motion alone (slow),
-where the weight holds the pin in one place and no model can know the clearance. Held-out errors are of another glide.
+A pin in a bearing with fully integrated contact moves in three ways: fast about a vertical axis and slowly about a
+horizontal one, fitted together (V); fast about a horizontal axis (H); and the paper's slow motion alone (slow), where
+the weight holds the pin in one place and no model can identify the clearance. Held-out errors are of another motion.
 """
 
 import argparse
@@ -28,7 +28,7 @@ INERTIA: Final = Journal().inertia
 
 @cache
 def played(motion: str, vertical: bool, clearance: float) -> Floats:
-    """The plant's own motion, which no sensor changes."""
+    """The plant's exact motion, before any sensor."""
     motions = {
         "glide": lambda: chirp(10.0, 1.0, 3.0, 0.5 if vertical else 0.6),
         "held out": lambda: chirp(10.0, 2.6, 1.2, 0.6),
@@ -40,14 +40,14 @@ def played(motion: str, vertical: bool, clearance: float) -> Floats:
 
 
 def run(motion: str, vertical: bool, clearance: float, sensors: Measured, rng: np.random.Generator) -> ClearanceRun:
-    """One recording."""
+    """Play one motion and measure it with these sensors."""
     journal, seen = Journal(), sensors.of(played(motion, vertical, clearance), rng)
     known = Known(journal.mass, journal.steel.pin, journal.slip, 0.0 if vertical else 9.81)
     return ClearanceRun(seen[:, 0], seen[:, 1], known, seen[:, 2])
 
 
 def regime(name: str, clearance: float, sensors: Measured, seed: int) -> tuple[list[ClearanceRun], ClearanceRun]:
-    """What is learnt from, and what is held out."""
+    """The runs for fitting, and the held-out run."""
     rng = np.random.default_rng(seed)
 
     def of(motion: str, vertical: bool) -> ClearanceRun:
@@ -61,7 +61,7 @@ def regime(name: str, clearance: float, sensors: Measured, seed: int) -> tuple[l
 
 
 def judged(name: str, clearance: float, sensors: Measured, seeds: range) -> dict[str, Any]:
-    """Errors (seeds, siblings) mN·m, fits, rings."""
+    """Median errors (siblings,) in mN·m over the seeds; fits and ring measurements of every seed."""
     errors, fits, rings = [], [], []
     for seed in seeds:
         train, test = regime(name, clearance, sensors, seed)
@@ -73,7 +73,7 @@ def judged(name: str, clearance: float, sensors: Measured, seeds: range) -> dict
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """The acceptance table of the design, worst of all seeds, medians for errors."""
+    """The acceptance table of the design: medians of the errors over the seeds, the worst seed of everything else."""
     seeds = range(options.seeds)
     figures, lines, drawn = [*_impacts(), *_flying()], [], {}
     lines.append(
@@ -118,7 +118,7 @@ def table(options: argparse.Namespace) -> Reproduced:
 
 
 def _covered(row: str, fits: list[FittedSibling], rings: list[tuple[float, float]], c: float) -> Figure:
-    """The largest error over its own deviation, of both measurements; what is not reported is no error."""
+    """The largest error over its stated deviation, of both measurements; an unreported clearance does not count."""
     values = [(one.theta[CLEARANCE], one.deviations[CLEARANCE]) for one in fits if one.significant()]
     worst = max(abs(value - c) / deviation for value, deviation in [*values, *rings])
     return Figure(f"{row}: error over its deviation, worst", worst, high=3.0, unit="σ")
@@ -148,8 +148,7 @@ def _fast(row: str, found: dict[str, Any], c: float) -> list[Figure]:
 
 
 def _impacts() -> list[Figure]:
-    """How a pin bounces by the contact of Lankarani and Nikravesh alone, and that free motion with impacts makes no
-    energy."""
+    """Check how a pin rebounds by Lankarani and Nikravesh's contact, and that impacts never create energy."""
     rebound = collide(Journal(steel=Steel(restitution=0.9)), 0.05)
     energy = drift(Journal(steel=Steel(clearance=200e-6)), 2.0)
     rise = float(np.max(np.diff(energy)) / energy[0])
@@ -160,7 +159,7 @@ def _impacts() -> list[Figure]:
 
 
 def _flying() -> list[Figure]:
-    """Where the pin flies for a part of the time, the ring's extremes still say the clearance."""
+    """Check that the ring's extremes give the clearance even if the pin loses contact for part of the time."""
     rng, off = np.random.default_rng(0), []
     for bits, noise in SENSORS.values():
         sensors = Measured(bits=bits, torque=noise)
@@ -170,7 +169,7 @@ def _flying() -> list[Figure]:
 
 
 def _lost() -> str:
-    """A motion that lets go of the pin."""
+    """Describe the results of a motion in which the pin loses contact."""
     rng = np.random.default_rng(0)
     sensors = Measured()
     parts = []
@@ -183,14 +182,14 @@ def _lost() -> str:
         words += f", by the ring's extremes at least {1e6 * least(again, sensors.ring, TICK):.1f} µm"
         parts.append(f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {words}")
     return (
-        "With two sines about a vertical axis the pin lets go, and the linear model is outside its own assumption: "
+        "With two sines about a vertical axis the pin loses contact, which violates the linear model's assumption: "
         + "; ".join(parts)
         + "."
     )
 
 
 def plot(path: Path, content: dict[tuple[str, str, float], Floats]) -> None:
-    """Held-out errors of the four siblings, for every regime and clearance."""
+    """Draw the held-out errors of the four siblings for every regime and clearance."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(10, 6.5), layout="constrained")
@@ -207,7 +206,7 @@ def plot(path: Path, content: dict[tuple[str, str, float], Floats]) -> None:
             axes.set_ylabel("held-out torque error, mN·m")
             axes.legend(loc="lower left", ncols=2)
     drawing.suptitle(
-        "A clearance model wins where the load turns fast (V, H), and is nothing where the weight holds the pin (slow)"
+        "A clearance model is better where the load turns fast (V, H), not where the weight holds the pin (slow)"
     )
     drawing.savefig(path, dpi=120)
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from hil_rig.plants.mechanisms.journal import published
 
-EACH: Final = 200  # evaluations of a cycle: 100 sources, 100 onlookers
+EACH: Final = 200  # evaluations of one cycle: 100 sources, 100 onlookers
 
 
 def plot(path: Path, content: dict[str, Any]) -> None:
-    """Torque errors of the three models, and error ratios against either reference."""
+    """Draw torque errors of the three models, and error ratios relative to both references."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(13, 8), layout="constrained")
@@ -29,8 +29,8 @@ def plot(path: Path, content: dict[str, Any]) -> None:
     left.set_ylabel("torque error of joint 1, mN·m")
     against_ideal, against_control = content["ratios"]
     place = np.arange(len(against_ideal))
-    right.bar(place - 0.2, against_ideal, 0.4, color="C3", label="against sign(ω): looks like a gain")
-    right.bar(place + 0.2, against_control, 0.4, color="C7", label="against the control: there is none")
+    right.bar(place - 0.2, against_ideal, 0.4, color="C3", label="relative to sign(ω): looks like a gain")
+    right.bar(place + 0.2, against_control, 0.4, color="C7", label="relative to the control: there is none")
     right.axhline(1.0, color="k", linewidth=0.8)
     right.set_yscale("log")
     right.set_ylim(top=4.0)
@@ -44,7 +44,7 @@ def plot(path: Path, content: dict[str, Any]) -> None:
 
 
 def _excitation(axes: Any) -> None:
-    """Figures 5 to 7: angle, velocity and acceleration of both shaftings by Table 1."""
+    """Draw Figures 5 to 7: angle, velocity and acceleration of both shafts according to Table 1."""
     for axis in range(2):
         moved = published(20.0, axis)
         times = np.arange(len(moved)) * 1e-3

@@ -1,8 +1,9 @@
-"""`jointwatch reproduce pointing`: "nine of eleven parameters better with clearance", our repeat, and what explains it.
+"""`jointwatch reproduce pointing`: "nine of eleven parameters better with clearance", repeated and explained.
 
-Sun et al. (Robotics 2021, 10, 36) identify a pointing mechanism with joint clearance by an ideal model and by one with
-clearance, and find nine of eleven parameters nearer to the truth with clearance. Here the mechanism is integrated with
-its contact, moved as published, and identified by both and by a third: no clearance, but the friction's true shape.
+Sun et al. (Robotics 2021, 10, 36) identify a pointing mechanism with joint clearance by an ideal model and by a model
+with clearance, and find nine of eleven parameters nearer to the truth with clearance. Here the mechanism is integrated
+with its contact, moved as published, and identified by both models and by a third, the control: it has no clearance,
+but the true shape of the friction.
 """
 
 import argparse
@@ -24,12 +25,12 @@ from hil_rig.plants.mechanisms.pointing import ANGLES, NORMAL, PLACE, POWER, TOR
 
 TABLE: Final = Path(__file__).parents[1] / "descriptions" / "pointing.toml"
 TICK: Final = 1e-3
-MASS_ERROR: Final = 1.05  # of the CAD that says where the load presses
-FIRST: Final = 0.5  # s, in which the pin falls onto its bearing
+MASS_ERROR: Final = 1.05  # of the CAD model from which the bearing's load is computed
+FIRST: Final = 0.5  # s, in which the pin settles in its bearing
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """Figures over all seeds (of the sensors)."""
+    """Return the figures over all seeds of the sensors' noise."""
     settings = PointingSettings(step=5e-6)
     played = Pointing(settings, []).exact(20_000)
     known = load(TABLE)
@@ -58,7 +59,7 @@ def table(options: argparse.Namespace) -> Reproduced:
         full = settings.mu * Steel().pin * float(played[round(FIRST / TICK) :, NORMAL].mean())
         frictions.append(found["clearance"].friction / full - 1.0)
         centre = np.append(truth, [settings.mu, settings.coulomb_2])
-        # F_n of a CAD that is 5 % off belongs to a μ that is as much too low
+        # F_n from a CAD model with 5 % too much mass gives a μ that is too low by as much
         centre[-2] /= MASS_ERROR
         bees.append(colony(found["clearance"], centre, 0.1, seed, None if curve else _recorder(curve)))
     ideal, control, clear = np.median(errors, axis=0)
@@ -89,9 +90,10 @@ def table(options: argparse.Namespace) -> Reproduced:
 
 
 def _elevens(cad: Floats, G: Floats, found: dict[str, Floats]) -> Floats:
-    """The paper's eleven parameters of each model, (models, 11): those nearest CAD that make its base parameters.
+    """The paper's eleven parameters of each model, (models, 11).
 
-    Nearest by the share of each standard parameter; what CAD has as zero by a tenth of its largest neighbour.
+    Of all standard parameters that give the model's base parameters, those nearest to the CAD model's are taken.
+    Distances are relative to each standard parameter; for one that is zero there, to a tenth of its largest neighbour.
     """
     size = np.abs(cad)
     for part in (size[:, 1:4], size[:, 4:]):  # first moments, inertia
@@ -107,7 +109,7 @@ def _elevens(cad: Floats, G: Floats, found: dict[str, Floats]) -> Floats:
 
 
 def _third_table(ideal: Floats, control: Floats, clearance: Floats) -> list[Figure]:
-    """Error with clearance over error without, of the eleven of Table 3 that only CAD makes single ones."""
+    """Error with clearance over error without, for Table 3's eleven parameters, which only CAD tells apart."""
     return [
         Figure(
             f"Table 3, {name}: error ratio",
@@ -120,7 +122,7 @@ def _third_table(ideal: Floats, control: Floats, clearance: Floats) -> list[Figu
 
 
 def _rough(settings: PointingSettings, smooth: Floats) -> list[Figure]:
-    """Adds asperities to the motion, (1)–(26): what they change of torque and of the pin's place."""
+    """Add asperities, (1)–(26), to the motion: by how much torque and the pin's position change."""
     rows = slice(round(FIRST / TICK), 5000)
     rough = Pointing(settings.model_copy(update={"surface": "fractal"}), []).exact(5000)[rows]
     torque = rough[:, TORQUES] - smooth[rows, TORQUES]
@@ -133,7 +135,7 @@ def _rough(settings: PointingSettings, smooth: Floats) -> list[Figure]:
 
 
 def _recorder(curve: list[tuple[int, float]]) -> Callable[[int, Floats, float], bool]:
-    """Keeps the colony's evaluations and best error so far, N·m."""
+    """Return a callback that records the colony's evaluations and its best error so far, N·m."""
 
     def record(evaluations: int, _best: Floats, value: float) -> bool:
         curve.append((evaluations, float(np.sqrt(max(value, 0.0)))))
@@ -143,7 +145,7 @@ def _recorder(curve: list[tuple[int, float]]) -> Callable[[int, Floats, float], 
 
 
 def _beside(errors: tuple[float, float, float], better: float, fairly: float, count: int) -> str:
-    """Lines of torque errors and of parameters that are nearer to the truth with clearance."""
+    """A table of torque errors and of how many parameters are nearer to the truth with clearance."""
     ideal, control, clear = errors
     titles = (
         "published: ideal, then with clearance",
@@ -160,14 +162,14 @@ def _beside(errors: tuple[float, float, float], better: float, fairly: float, co
 
 
 def _warning(played: Floats) -> str:
-    """What the figures do and do not say."""
+    """Explain what the figures show and what they do not."""
     normal = played[round(FIRST / TICK) :, NORMAL]
     return (
-        "The repeat looks like a confirmation, and is none: the whole gain is the shape of the friction at low speed. "
-        "Over a model with that shape and no clearance, clearance gains nothing: the load is the weight, F_n "
-        f"varies by {100 * float(normal.std() / normal.mean()):.2f} % and contact is never lost. The eleven are not "
-        "identifiable one by one; these are the ten combinations that are. `jointwatch reproduce clearance` shows "
-        "where a clearance model does win."
+        "The repeat looks like a confirmation, but is none: the whole gain comes from the shape of the friction at low "
+        "speed. Compared with a model that has this shape and no clearance, clearance gains nothing: the load is the "
+        f"weight, F_n varies by {100 * float(normal.std() / normal.mean()):.2f} %, and contact is never lost. The "
+        "eleven parameters are not identifiable one by one; the ten base parameters are. `jointwatch reproduce "
+        "clearance` shows where a clearance model is better."
     )
 
 

@@ -1,6 +1,6 @@
 """Table 3 of Sun et al., Robotics 2021, 10, 36: system value, with clearance, ideal model; and its error ratios.
 
-The printed rows "Ls1 = 2.1391 m" and "m1 = 0.04821 kg" are exchanged, as their sizes and Table 3's own order show.
+The printed rows "Ls1 = 2.1391 m" and "m1 = 0.04821 kg" are exchanged, as their magnitudes and Table 3's order show.
 """
 
 from typing import Final
@@ -26,9 +26,10 @@ RATIOS: Final = (0.55897, 2.34111, 0.37803, 7.427356, 0.55588, 0.10893, 0.49029,
 
 
 def parameters(standard: Floats) -> Floats:
-    """Those eleven of both links' ten standard parameters (2, 10): m mx my mz Ixx Ixy Iyy Ixz Iyz Izz.
+    """Table 3's eleven parameters, from the standard parameters of both links.
 
-    standard: in axes parallel to the base's at zero, where the paper's y₂ is along z and its z₂ along −y.
+    standard: (2, 10) m mx my mz Ixx Ixy Iyy Ixz Iyz Izz, in axes that are parallel to the base's at zero, where the
+    paper's y₂ is along z and its z₂ along −y.
     """
     one, two = standard
     xx, xy, yy, xz, yz, zz = two[4:]

@@ -1,5 +1,5 @@
-"""Public recordings of real joints with published values, identified with the project's own parts.
+"""Public recordings of real joints with published values, identified by this project.
 
 `jointwatch reproduce emps` (emps_live.py, over a wire), `emps-laws` (emps.py), `xl330`, `sea`, `lost-motion`. Read
-sea.py first, the shortest; readers.py knows where the recordings lie and fit.py fits a model to one.
+sea.py first, the shortest; readers.py finds and reads the recordings, and fit.py fits a model to one.
 """

@@ -1,9 +1,9 @@
-"""`jointwatch reproduce emps-laws`: the EMPS drive (Janot, Gautier, Brunot 2019) online, then every shipped law on it.
+"""`jointwatch reproduce emps-laws`: the EMPS drive (Janot, Gautier, Brunot 2019), online and with every friction law.
 
 Online: the estimator of the pipeline with the classical law and default settings, over the whole recording. Laws: each
-is fitted to the first half; the best is chosen there, by predicting each quarter of that half from the other three;
-what counts is its error on the second half, compared with that of the classical law. The load-dependent law is left
-out: its load is the measured force itself, which it would predict from itself.
+is fitted to the first half; the best is chosen there, by predicting each quarter of that half from the other three; its
+error on the second half is then compared with that of the classical law. The load-dependent law is left out: its load
+is the measured force, which would be predicted from itself.
 """
 
 import sys
@@ -34,7 +34,7 @@ PERIOD: Final = 1e-3  # s
 PUBLISHED: Final = {"mass": (95.1089, "kg"), "viscous": (203.5034, "N·s/m"), "coulomb": (20.3935, "N")}
 TOLERANCE: Final = 0.01
 CLASSICAL: Final = "viscous_coulomb"
-BLOCKS: Final = 4  # of the first half
+BLOCKS: Final = 4  # parts of the first half
 STROKE: Final = 0.25  # m
 LAWS: Final[dict[str, AnyFriction]] = {
     CLASSICAL: ViscousCoulombSettings(),
@@ -52,14 +52,14 @@ LAWS: Final[dict[str, AnyFriction]] = {
 
 
 def table(data: Path) -> list[Figure]:
-    """The parameters online, then the laws."""
+    """Return the figures of the parameters online, then of the laws."""
     position, force = emps(data)
     values = np.stack([position, force], axis=1)
     return [*online(values), *laws(values)]
 
 
 def online(values: Floats) -> list[Figure]:
-    """Published parameters, compared with the estimate at the end of the recording."""
+    """Compare the published parameters with the estimate at the end of the recording."""
     joint = JointEstimator(JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC)), PERIOD)
     joint.absorb(np.round(np.arange(1, len(values) + 1) * PERIOD * 1e9).astype(np.int64), values)
     estimate = joint.estimate()
@@ -68,7 +68,7 @@ def online(values: Floats) -> list[Figure]:
 
 
 def laws(values: Floats) -> list[Figure]:
-    """Errors of every law, compared with the classical one's: on blocks of the first half, then on the second."""
+    """Compare the errors of every law with the classical law's, on blocks of the first half, then on the second."""
     within_half, after = {}, {}
     for name, law in LAWS.items():
         within_half[name], after[name] = errors(law, values)
@@ -80,7 +80,7 @@ def laws(values: Floats) -> list[Figure]:
 
 
 def errors(law: AnyFriction, values: Floats) -> tuple[float, float]:
-    """‖y − ŷ‖/‖y‖ of blocks of the first half, each predicted from the others, and of the second half."""
+    """‖y − ŷ‖/‖y‖ over the blocks of the first half, each predicted from the others, and over the second half."""
     model = RigidSettings(axis=Axis.PRISMATIC, friction=law).build()
     rows, taps = condition(model, PERIOD, Conditioning(), values)
     half = len(rows.y) // 2

@@ -18,11 +18,11 @@ PUBLISHED: Final = {
     "coulomb": (20.3935, "N", 0.01),
     "offset": (-3.1648, "N", 0.10),
 }
-PATIENCE: Final = 60.0  # s without an update: a silent wire sends updates, too, so the service hangs
+PATIENCE: Final = 60.0  # s without an update: there are updates of a silent wire, too, so the service must hang
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """Published parameters, compared with the last estimate. Raises ReproductionError."""
+    """Compare the published parameters with the last estimate. Raises ReproductionError."""
     file: Path = options.file or options.data / EMPS_NAME
     must_exist(file)
     try:
@@ -30,14 +30,14 @@ def table(options: argparse.Namespace) -> Reproduced:
     except LiveError as error:
         raise ReproductionError(str(error)) from error
     if not last:
-        raise ReproductionError("no estimate came")
+        raise ReproductionError("the service sent no estimate")
     return Reproduced(
         [within(name, unit, value, last[name], limit) for name, (value, unit, limit) in PUBLISHED.items()]
     )
 
 
 def _played(file: Path, wire: str) -> dict[str, float]:
-    """The last estimate before the recording ends; {} where none came. Raises LiveError, TimeoutError."""
+    """The last estimate before the recording ends; {} if none came. Raises LiveError, TimeoutError."""
     last: dict[str, float] = {}
     with (
         Live(["recording", "--file", str(file), "--wire", wire]) as live,
@@ -54,16 +54,16 @@ def _played(file: Path, wire: str) -> dict[str, float]:
                 print(f"{update['phase']:9} {values}", file=sys.stderr)
         live.wait_for_rig(10)
         if subscriber.gaps:
-            raise LiveError(f"updates were lost on the way: {dict(subscriber.gaps)}")
+            raise LiveError(f"updates were lost between service and subscriber: {dict(subscriber.gaps)}")
     return last
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add --data, --file and --wire."""
     data_option(parser)
-    parser.add_argument("--file", type=Path, help=f"the recording itself; DATA/{EMPS_NAME} if it is not given")
+    parser.add_argument("--file", type=Path, help=f"file of the recording (default: DATA/{EMPS_NAME})")
     parser.add_argument(
-        "--wire", default="slcan", choices=["slcan", "serial", "udp"], help="on which wire it is played (%(default)s)"
+        "--wire", default="slcan", choices=["slcan", "serial", "udp"], help="wire on which it is played (%(default)s)"
     )
 
 

@@ -1,4 +1,4 @@
-"""A joint model fitted to rows of a recording and judged on rows it has not seen."""
+"""Fits of a joint model to rows of a recording, and its errors on other rows."""
 
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class FittedModel(NamedTuple):
 
 
 def condition(model: Model, period: float, conditioning: Conditioning, values: Floats) -> tuple[Rows, Floats]:
-    """The regression rows of a recording, and the taps that smoothed them.
+    """Return the regression rows of a recording, and the filter taps that smoothed them.
 
     period: s; values: (samples, channels) equidistant, SI.
     """
@@ -52,7 +52,7 @@ def condition(model: Model, period: float, conditioning: Conditioning, values: F
 
 
 def fit(model: Model, taps: Floats, rows: Rows) -> FittedModel:
-    """θ by least squares, and η by variable projection where the model has any; what must not be negative is not."""
+    """Fit θ by least squares within the parameters' bounds, and η, if the model has any, by variable projection."""
     parameters = model.parameters
     if model.nonlinear:
         none = Prior(np.zeros(len(parameters)), np.zeros((len(parameters),) * 2))

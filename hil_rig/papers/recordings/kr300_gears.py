@@ -1,8 +1,8 @@
 """Stiffness and lost motion of a KUKA KR300's first three axes, between two real encoders (Weigand 2021, runs A and B).
 
-Each run is ten seconds. The load of an axis comes from the authors' mass model, less the counterbalance of axis 2: its
-sign must not come from the motor's torque. Ten seconds with next to no reversal of the load say nothing of lost motion;
-the stiffness repeats between the runs.
+Each run takes ten seconds. The load of an axis comes from the authors' mass model, less the counterbalance of axis 2,
+because its sign must not depend on the motor's torque. In ten seconds the load hardly reverses, so lost motion is not
+identifiable; the stiffness of the two runs agrees.
 """
 
 import tomllib
@@ -24,28 +24,28 @@ from hil_rig.papers.recordings.readers import PublicRecordingError
 TABLE: Final = Path(__file__).parents[1] / "descriptions" / "kr300.toml"
 RUNS: Final = ("A", "B")
 PERIOD: Final = 0.004  # s
-SMOOTH: Final = 10.0  # Hz, both ways, of the motion that the load is computed from
-BAND: Final = 0.03  # of the largest load, below which its sign is not certain: the mass model is not better
-NOMINAL: Final = (4.5778e6, 7.5189e6, 4.0999e6)  # N·m/rad, the authors' own
+SMOOTH: Final = 10.0  # Hz, zero-phase low-pass of the motion from which the load is computed
+BAND: Final = 0.03  # of the largest load: accuracy of the mass model, below which the load's sign is not certain
+NOMINAL: Final = (4.5778e6, 7.5189e6, 4.0999e6)  # N·m/rad, by the authors
 
 
 class AxisGear(NamedTuple):
-    """What one run says of one axis."""
+    """Result of one run for one axis."""
 
     run: str
     axis: int  # from 0
     report: GearReport
-    doubled: float  # N·m/rad, the stiffness's deviation by leaving out two neighbouring blocks at a time
+    doubled: float  # N·m/rad, standard deviation of the stiffness by leaving out two neighbouring blocks at a time
 
 
 def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[AxisGear]:
-    """Every run and axis. Raises PublicRecordingError."""
+    """Return the results of every run and axis. Raises PublicRecordingError."""
     return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
 
 
 def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float]]:
     if not file.exists():
-        raise PublicRecordingError(f"{file} is not there; --data names the folder of the recordings")
+        raise PublicRecordingError(f"{file} does not exist; --data names the folder of the recordings")
     content = scipy.io.loadmat(str(file), simplify_cells=True)
     motor, link = (np.deg2rad(content["rec"][f"act_pos_{name}_deg"].T) for name in ("mot", "se"))
     ratio, rotor = (np.asarray(content["para"][name], np.float64) for name in ("u", "J_mr"))
@@ -71,7 +71,7 @@ def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float
 
 
 def _doubled(blocks: Blocks) -> float:
-    """The deviation of the stiffness by blocks twice as long: larger where rows are alike for longer than one block."""
+    """Standard deviation of the stiffness by blocks twice as long: larger if errors correlate over several blocks."""
     which, kept = blocks.last(), blocks.state
     pairs = Blocks(blocks.columns, len(which) // 2, 2 * blocks.rows)
     for pair in which[: 2 * pairs.blocks].reshape(-1, 2):
@@ -80,7 +80,7 @@ def _doubled(blocks: Blocks) -> float:
 
 
 def loads(q: Floats) -> Floats:
-    """What the gears carry by the authors' masses, (rows, 6) N·m."""
+    """Load torques of the gears by the authors' mass model, (rows, 6) N·m."""
     robot = DhTable.model_validate(tomllib.loads(TABLE.read_text(encoding="utf-8"))).robot()
     smooth = np.ascontiguousarray(zero_phase_low_pass(q, 2, SMOOTH, 1 / PERIOD))
     dq = np.gradient(smooth, PERIOD, axis=0)

@@ -1,8 +1,9 @@
 """`jointwatch reproduce lost-motion`: a gear's lost motion between two encoders, on the rig and on a KUKA KR300.
 
-The rig's gear (17-bit encoders, 100 µrad gear error, friction on both sides) moves at random over the top, with 15 and
-75 µrad of half gap; after 200 s the gap grows by half. An hour without growth must not alarm. One-sided loads and the
-ten seconds of the KR300 must give no number, while the KR300's stiffness must repeat between its runs.
+The rig's gear (17-bit encoders, 100 µrad gear error, friction on both sides) moves at random across the top position,
+where its load reverses, with a half gap of 15 and 75 µrad; after 200 s the gap grows by half. An hour without growth
+must not raise an alarm. One-sided loads and the ten seconds of the KR300 must give no number of lost motion, but the
+KR300's stiffness must agree between its runs.
 """
 
 import argparse
@@ -29,14 +30,14 @@ from hil_rig.plants.recording import DATA
 GAPS: Final = (15e-6, 75e-6)
 GROWS: Final = 200.0  # s
 SHORT: Final = (
-    "Ten seconds are 13 and 12 blocks of half a second, which know a deviation to 20 %; two correct values differ by "
-    "more than their combined deviation one time in three."
+    "Ten seconds give 13 and 12 blocks of half a second, from which a deviation is known to 20 %; two correct values "
+    "differ by more than their combined deviation one time in three."
 )
-STIFFNESS, LOST = 0, 1  # of a report's values
+STIFFNESS, LOST = 0, 1  # indices of a report's values
 
 
 def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
-    """The watch of this gear as the service has it; wishes: of its `lost_motion`."""
+    """The lost-motion estimator of this gear as the service builds it; wishes: settings of `lost_motion`."""
     channels = {role: {"signal": f"rig.{one.signal}"} for role, one in gear.roles.items()}
     settings = {"rate": gear.rate, "model": gear.model, "channels": channels, "lost_motion": wishes}
     watched = gear_of(JointSection.model_validate(settings), gear.rate)
@@ -48,7 +49,7 @@ def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
 def play(
     settings: GearPlantSettings, seed: int, seconds: int, jump: Jump | None = None
 ) -> tuple[LostMotion, list[Any], Floats]:
-    """The estimator at the end, its events, and (s, half gap, deviation) every second."""
+    """Play the gear: the estimator at the end, its events, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
     watch = watch_of(gear)
     events, history = [], []
@@ -64,7 +65,7 @@ def play(
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """Figures over all seeds, the worst of each."""
+    """Return the figures: of each the worst of all seeds."""
     seeds = range(1, options.seeds + 1)
     figures: list[Figure] = []
     drawn = {}
@@ -97,8 +98,8 @@ def table(options: argparse.Namespace) -> Reproduced:
     words = [f"One-sided load: {joined(reports[0].reasons)}."]
     soft = play(GearPlantSettings(half_gap=0.0, soft_torque=10.0), 1, 150)[0].report().values[LOST] / 2
     words.append(
-        f"A spring 1.67 times softer up to 10 N·m, without any gap, shows as half a gap of {1e6 * soft:.0f} µrad "
-        f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): its growth is right, its level is not backlash."
+        f"A spring without any gap that is 1.67 times softer up to 10 N·m looks like a half gap of {1e6 * soft:.0f} "
+        f"µrad ({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): growth of this value is meaningful, its level is no backlash."
     )
     figures += _kr300(words)
     return Reproduced(figures, words, drawn)
@@ -108,7 +109,7 @@ def _kr300(words: list[str]) -> list[Figure]:
     try:
         found = {(gear.run, gear.axis): gear for gear in gears(DATA)}
     except PublicRecordingError as error:
-        words.append(f"KR300: not judged, {error}.")
+        words.append(f"KR300: not judged: {error}.")
         return []
     figures = []
     for axis in (1, 2):
@@ -142,7 +143,7 @@ def _kr300(words: list[str]) -> list[Figure]:
 
 
 def plot(path: Path, content: dict[tuple[float, int], Floats]) -> None:
-    """The half gap over time, every seed."""
+    """Draw the half gap over time for every seed."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(9, 6), layout="constrained")
@@ -157,7 +158,7 @@ def plot(path: Path, content: dict[tuple[float, int], Floats]) -> None:
         axes.grid(alpha=0.3)
     axes.set_xlabel("time, s")
     axes.legend(loc="upper left", frameon=False, ncols=3)
-    drawing.suptitle("Lost motion of a gear, 17-bit encoders, over the top; the gap grows by half at 200 s")
+    drawing.suptitle("Lost motion of a gear, 17-bit encoders, across the top; the gap grows by half at 200 s")
     drawing.savefig(path, dpi=120)
 
 

@@ -1,4 +1,4 @@
-"""Where the recordings lie, and their readers: SI out."""
+"""Readers of the public recordings: where their files are, and their values in SI units."""
 
 import argparse
 import json
@@ -23,14 +23,14 @@ Content = TypeVar("Content")
 
 
 class PublicRecordingError(ReproductionError):
-    """A recording is not there or not what it should be; the text is the one line to show."""
+    """A recording does not exist or has unexpected content; the text is the line that is shown."""
 
 
 class Pendulum(NamedTuple):
     """One run of a servo that moves a mass on an arm."""
 
     trajectory: str
-    gain: int  # proportional, of the position controller
+    gain: int  # proportional gain of the position controller
     mass: float  # kg
     length: float  # m
     time: Floats  # (samples,) s, not equidistant
@@ -44,13 +44,13 @@ def data_option(parser: argparse.ArgumentParser) -> None:
 
 
 def emps(data: Path) -> tuple[Floats, Floats]:
-    """Position, m, and force, N, at 1 kHz: (samples,) each (Janot, Gautier, Brunot 2019)."""
+    """Read position, m, and force, N, at 1 kHz: (samples,) each (Janot, Gautier, Brunot 2019)."""
     content = _read(data / EMPS_NAME, arrays)
     return content["qm"], content["vir"] * float(content["gtau"])
 
 
 def xl330(data: Path) -> list[Pendulum]:
-    """The runs in order of time (Rhoban bam)."""
+    """Read the runs in order of time (Rhoban bam)."""
     folder = data / "bam_xl330" / "raw"
     runs = [_read(file, _pendulum) for file in sorted(folder.glob("*.json"))]
     if len(runs) != XL330_RUNS:
@@ -59,13 +59,13 @@ def xl330(data: Path) -> list[Pendulum]:
 
 
 def xl330_published(data: Path, model: str) -> dict[str, float]:
-    """The published parameters of one friction model, m1 … m6."""
+    """Read the published parameters of one friction model, m1 … m6."""
     content = _read(data / "bam_xl330" / "params" / f"{model}.json", lambda file: json.loads(file.read_text()))
     return {name: value for name, value in content.items() if isinstance(value, float)}
 
 
 def sea(data: Path, name: str) -> tuple[Floats, Floats, Floats]:
-    """Time, s, deflection, rad, and measured torque, N·m: (samples,) each, not equidistant."""
+    """Read time, s, deflection, rad, and measured torque, N·m: (samples,) each, not equidistant."""
     return _read(data / "sea_imperial" / name, _bench)
 
 
@@ -75,11 +75,11 @@ def _bench(file: Path) -> tuple[Floats, Floats, Floats]:
 
 
 def must_exist(file: Path) -> None:
-    """Raises PublicRecordingError, which says where a recording is expected, if it is not there."""
+    """Raise PublicRecordingError, which says where a recording is expected, if it does not exist."""
     if not file.exists():
         raise PublicRecordingError(
-            f"{file} is not there: public recordings are no part of the package. Say where they lie: --data FOLDER, or "
-            f"JOINTWATCH_DATA=FOLDER, with {file.parent.name}/{file.name} in it. "
+            f"{file} does not exist: public recordings are not part of the package. Name the folder that contains "
+            f"{file.parent.name}/{file.name}: --data FOLDER, or JOINTWATCH_DATA=FOLDER. "
             + SOURCES.get(file.parent.name, "docs/real-data.md names its source")
         )
 
@@ -90,7 +90,7 @@ def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
         return reader(file)
     except PublicRecordingError:
         raise
-    except Exception as error:  # damaged files make readers raise whatever they like
+    except Exception as error:  # readers raise any kind of exception for a damaged file
         raise PublicRecordingError(f"{file}: cannot be read: {error!r}") from error
 
 
@@ -102,7 +102,7 @@ def _pendulum(file: Path) -> Pendulum:
         return np.array([entry[name] for entry in entries], np.float64)
 
     if not all(entry["torque_enable"] for entry in entries):
-        raise PublicRecordingError(f"{file}: expected the torque on throughout, it is off at times")
+        raise PublicRecordingError(f"{file}: expected the torque to be enabled throughout, but it is disabled at times")
     counts = column("load")
     counts -= 65536.0 * (counts > 32767.0)  # an int16 that was stored as uint16
     return Pendulum(

@@ -2,8 +2,8 @@
 
     torque = k·Δθ + b·Δθ̇ + C·sign(Δθ̇) + offset
 
-over each whole run, hold phases and both branches of the hysteresis included, as published: the published values are
-the slope of plain least squares of torque over deflection. The law is the shipped position-dependent one.
+is fitted to each whole run, including hold phases and both branches of the hysteresis, as published: the published
+values are slopes of ordinary least squares of torque over deflection. The law is the position-dependent friction law.
 """
 
 import sys
@@ -29,12 +29,12 @@ SPRING: Final = FrictionOnlySettings(friction=PositionDependentSettings(), offse
 
 
 def table(data: Path) -> list[Figure]:
-    """Stiffness of both runs by one rule."""
+    """Compare the stiffness of both runs with the published values."""
     return [within(name[:4], "N·m/rad", k, stiffness(data, name), TOLERANCE) for name, k in PUBLISHED.items()]
 
 
 def stiffness(data: Path, name: str, conditioning: Conditioning | None = None) -> float:
-    """N·m/rad of one run."""
+    """The stiffness of one run, N·m/rad."""
     recorded, deflection, torque = sea(data, name)
     time = np.arange(recorded[0], recorded[-1], PERIOD)
     values = np.stack([np.interp(time, recorded, channel) for channel in (deflection, torque)], axis=1)

@@ -1,13 +1,14 @@
 """`jointwatch reproduce xl330`: does friction that grows with the load predict a Dynamixel XL330 on unseen runs?
 
-Eight runs of a servo that swings 0.49 kg on an arm of 0.1 m (Rhoban bam). What is predicted is the motor's voltage
-U = duty · supply from the motion alone,
+In eight runs a servo swings 0.49 kg on an arm of 0.1 m (Rhoban bam). The motor's voltage U = duty · supply is predicted
+from the motion alone,
 
     U = a·q̈ + kt·q̇ + g₁ sin q + g₂ cos q + friction(q̇, T),   T = m l² q̈ + m g l sin q
 
-in V, all coefficients free; T, the torque at the link, comes from the motion and from the known mass and length and is
-what the friction law takes as its load. It must not be the motor's own torque: that would be predicted from itself.
-Rows in which the joint may stick anywhere under the kernel are left out, for Coulomb friction is then any torque.
+in V, with all coefficients free. T, the torque at the link, is computed from the motion and from the known mass and
+length; it is the load of the friction law. The motor's torque cannot be the load, since it would be predicted from
+itself. Rows in which the joint may stick anywhere in the filter's window are left out, because the friction of a joint
+that sticks can have any value up to Coulomb friction.
 """
 
 import sys
@@ -38,14 +39,14 @@ PERIOD: Final = 0.005  # s; recorded every 5.3 ms in the median
 CONDITIONING: Final = Conditioning(half_width=0.06)  # a step of the encoder, 1.5 mrad, is 60 rad/s² over one period
 STICK: Final = 0.1  # rad/s
 POSITION = 0  # channel
-ASKED: Final = 0.75  # of the RMSE of Coulomb–viscous friction
+ASKED: Final = 0.75  # limit, as a share of the RMSE of Coulomb–viscous friction
 CLASSICAL: Final = "Coulomb–viscous"
 LAWS: Final[dict[str, AnyFriction]] = {
     CLASSICAL: ViscousCoulombSettings(),
     "load-dependent": LoadDependentSettings(stribeck=False),
     "load-dependent Stribeck": LoadDependentSettings(),
 }
-# Which runs are fitted, of eight in order of time: gains 100, 200, 400, 800, at each first sin_sin, then up_and_down.
+# Which of the eight runs are fitted, in order of time: gains 100, 200, 400, 800, each sin_sin first, then up_and_down.
 HALVES: Final = {
     "gains 100 and 400 → 200 and 800": (0, 1, 4, 5),
     "gains 200 and 800 → 100 and 400": (2, 3, 6, 7),
@@ -58,7 +59,7 @@ ONE_WAY: Final = "up_and_down → sin_sin"  # up_and_down never lowers the mass:
 
 
 class Moving(Rigid):
-    """The rigid joint without what may stick."""
+    """The rigid joint without rows in which it may stick."""
 
     def __init__(self, friction: AnyFriction) -> None:
         load = friction.law(Axis.ROTARY).loaded()
@@ -80,7 +81,7 @@ def fill_moving(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) 
 
 
 def table(data: Path) -> list[Figure]:
-    """RMSE of the laws on unseen runs, compared with Coulomb–viscous friction and with the published models."""
+    """Compare the RMSE of the laws on unseen runs with Coulomb–viscous friction and with the published models."""
     runs = [samples(run) for run in xl330(data)]
     conditioned = {name: rows_of(law, runs) for name, law in LAWS.items()}
     rows = _beside("leave one run out", {name: left_out(*one) for name, one in conditioned.items()}, True)
@@ -91,7 +92,7 @@ def table(data: Path) -> list[Figure]:
 
 
 def samples(run: Pendulum) -> Floats:
-    """Position, voltage and torque at the link at equal steps: (samples, 3)."""
+    """Position, voltage and torque at the link, equidistant: (samples, 3)."""
     time = np.arange(run.time[0], run.time[-1], PERIOD)
     position, voltage = (np.interp(time, run.time, channel) for channel in (run.position, run.voltage))
     second = np.zeros(len(time))
@@ -101,14 +102,14 @@ def samples(run: Pendulum) -> Floats:
 
 
 def rows_of(law: AnyFriction, runs: Sequence[Floats]) -> tuple[Model, list[Rows], Floats]:
-    """The model, the regression rows of every run, and the taps that smoothed them."""
+    """Return the model, the regression rows of every run, and the filter taps that smoothed them."""
     model = Moving(law)
     conditioned = [condition(model, PERIOD, CONDITIONING, run[:, : len(model.channels)]) for run in runs]
     return model, [rows for rows, _ in conditioned], conditioned[0][1]
 
 
 def left_out(model: Model, runs: Sequence[Rows], taps: Floats) -> float:
-    """RMSE, V, over all rows, each run predicted from the others."""
+    """RMSE, V, over all rows if each run is predicted from the others."""
     square = 0.0
     for i, run in enumerate(runs):
         square += fit(model, taps, joined([*runs[:i], *runs[i + 1 :]])).rmse(run) ** 2 * len(run.y)
@@ -122,7 +123,7 @@ def unseen(model: Model, runs: Sequence[Rows], taps: Floats, fitted: Sequence[in
 
 
 def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[Figure]:
-    """RMSE, V, of the published models on the same rows, each after one factor of its voltage; M1 is the reference."""
+    """RMSE, V, of the published models on the same rows, each scaled by one fitted factor; M1 is the reference."""
     rows, names = joined(runs), [parameter.name for parameter in model.parameters]
     motion = rows.phi[:, 0, [names.index(name) for name in ("inertia", "viscous", "gravity_sin", "gravity_cos")]]
     pendulum, y = xl330(data)[0], rows.y[:, 0]

@@ -1,9 +1,9 @@
 """The published table of multilevel coordinate search, compared with ours and with SciPy's searches in the same run.
 
-Evaluations to a relative error of 1e-4 on the nine functions of Jones et al. Three figures of each function have
-limits: version 2.0's counts exactly, the success of the default left to its own stop on shifted boxes, and its median
-there, at most 5 % above that of the paper's algorithm on the same boxes. The others only compare. It takes about a
-minute, and three quarters of one more where nothing is compiled yet.
+Evaluations are counted to a relative error of 1e-4 on the nine functions of Jones et al. Three figures of each function
+have limits: the counts of version 2.0 must be equal; the default search, ended by its own criterion on shifted boxes,
+must succeed; and its median there may be at most 5 % above that of the paper's algorithm on the same boxes. The other
+figures are comparisons. The command takes about a minute, and 45 s more if nothing is compiled yet.
 """
 
 import argparse
@@ -23,15 +23,15 @@ EVALUATIONS: Final = "evaluations"
 SHIFTS: Final = 50
 SEEDS: Final = 3
 SUCCESS: Final = 98.0  # %, 49 of 50
-BOXES: Final = 100  # for medians
-MARGIN: Final = 1.05  # of a median: half an evaluation on Branin is no difference
+BOXES: Final = 100  # shifted boxes of which medians are taken
+MARGIN: Final = 1.05  # of a median: half an evaluation on Branin does not count as a difference
 ENOUGH: Final = 3000  # evaluations; more would not change the paper's medians
-# medians over 100 shifted boxes of the paper's algorithm, measured before with another implementation on other draws
+# medians of the paper's algorithm over 100 shifted boxes, measured with another implementation on other random boxes
 MEDIANS: Final = (348, 389, 387, 101, 106, 70, 35, 36, 264)
 
 
 def table(_options: argparse.Namespace) -> Reproduced:
-    """The figures of all nine functions."""
+    """Return the figures of all nine functions."""
     figures: list[Figure] = []
     for function, median in zip(FUNCTIONS, MEDIANS, strict=True):
         print(f"{function.name} …", file=sys.stderr, flush=True)
@@ -40,7 +40,7 @@ def table(_options: argparse.Namespace) -> Reproduced:
 
 
 def on_the_default_box(function: Function) -> list[Figure]:
-    """Counts against the published ones and against SciPy's."""
+    """Compare the counts with the published ones and with SciPy's."""
     published = function.conformance
     ours = count(Mcs(), function)
     figures = [
@@ -64,7 +64,7 @@ def on_the_default_box(function: Function) -> list[Figure]:
 
 
 def on_shifted_boxes(function: Function, median: int) -> list[Figure]:
-    """Success of the default's own stop, and its evaluations to the criterion."""
+    """Success of the default search when its own criterion ends it, and its evaluations to the required accuracy."""
     boxes = shifted_boxes(function, SHIFTS)
     good = sum(minimise(Mcs(), function.f, *box, budget=10 * BUDGET).value <= function.target for box in boxes)
     success, boxes = 100.0 * good / SHIFTS, shifted_boxes(function, BOXES)
@@ -79,14 +79,14 @@ def on_shifted_boxes(function: Function, median: int) -> list[Figure]:
 
 
 def count(search: Mcs, function: Function, box: tuple[Any, Any] | None = None, budget: int = BUDGET) -> float:
-    """Evaluations to the criterion; +∞ where it was not met."""
+    """Evaluations to the required accuracy; +∞ if it was not reached."""
     lower, upper = box or (function.lower, function.upper)
     found = minimise(search, function.f, lower, upper, budget=budget, target=function.target)
     return found.evaluations if found.value <= function.target else math.inf
 
 
 def compared(function: Function, what: str, reference: float | None, ours: float) -> Figure:
-    """Evaluations of other searches, for comparison only; reference: None where nothing was published."""
+    """Make a figure without limits that compares with another search; reference: None if nothing was published."""
     known = "" if reference is None or not math.isfinite(reference) else reference
     return Figure(f"{function.name}: {what}", ours, unit=EVALUATIONS, reference=known)
 

@@ -1,4 +1,4 @@
-"""The global searches of SciPy, run to the same criterion as ours: for comparison only."""
+"""The global searches of SciPy, run to the same criterion as ours, for comparison."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,18 +12,18 @@ BUDGET: Final = 12_000
 
 
 class Reached(Exception):  # noqa: N818 (the search is over)
-    """The criterion is met, or the budget is used up."""
+    """Raised to end a search: the criterion is met, or the budget is used up."""
 
 
 class Counted:
-    """An objective that counts, and ends the search that calls it."""
+    """An objective that counts its evaluations and ends the search by raising Reached."""
 
     def __init__(self, f: Callable[[Floats], float], target: float, budget: int = BUDGET) -> None:
         self.f, self.target, self.budget = f, target, budget
         self.evaluations, self.found = 0, False
 
     def __call__(self, x: Any, *_: object) -> float:
-        """One value."""
+        """Evaluate the objective at x."""
         self.evaluations += 1
         value = float(self.f(np.array(x, dtype=float)))
         self.found = value <= self.target

@@ -1,4 +1,4 @@
-"""The nine test functions that global searches are compared on, and what was published for them.
+"""The nine test functions on which global searches are compared, and the published counts of evaluations.
 
 Jones, Perttunen & Stuckman, J. Optim. Theory Appl. 79:157–181 (1993); counts from Huyer & Neumaier, J. Global Optim.
 14:331–355 (1999), Table II. The criterion is a relative error of 1e-4 in the value.
@@ -25,10 +25,10 @@ class Function(NamedTuple):
     upper: Floats
     minimum: float
     minimisers: Floats  # (minimisers, dimensions)
-    conformance: int  # evaluations of MCS v2.0, its inverse ranking included
-    first: int  # of which the first that meets the criterion
-    mcs: int  # published counts
-    direct: int
+    conformance: int  # evaluations of MCS v2.0 with its inverse ranking
+    first: int  # the first of these evaluations that meets the criterion
+    mcs: int  # published count of MCS
+    direct: int  # published count of DIRECT
 
     @property
     def target(self) -> float:
@@ -63,7 +63,7 @@ HARTMAN6_P: Final = np.array(
 
 @kernel(OBJECTIVE)
 def shekel(x: Floats, data: Floats) -> float:
-    """−Σ 1/(|x − a_i|² + c_i); data[0]: how many terms."""
+    """Shekel's function −Σ 1/(|x − a_i|² + c_i); data[0]: how many terms."""
     total = 0.0
     for i in range(int(data[0])):
         q = SHEKEL_C[i]
@@ -75,7 +75,7 @@ def shekel(x: Floats, data: Floats) -> float:
 
 @kernel(OBJECTIVE)
 def hartman3(x: Floats, _data: Floats) -> float:
-    """−Σ c_i exp(−Σ a_ij (x_j − p_ij)²), three dimensions."""
+    """Hartman's function −Σ c_i exp(−Σ a_ij (x_j − p_ij)²) of three dimensions."""
     total = 0.0
     for i in range(4):
         q = 0.0
@@ -87,7 +87,7 @@ def hartman3(x: Floats, _data: Floats) -> float:
 
 @kernel(OBJECTIVE)
 def hartman6(x: Floats, _data: Floats) -> float:
-    """−Σ c_i exp(−Σ a_ij (x_j − p_ij)²), six dimensions."""
+    """Hartman's function −Σ c_i exp(−Σ a_ij (x_j − p_ij)²) of six dimensions."""
     total = 0.0
     for i in range(4):
         q = 0.0
@@ -108,7 +108,7 @@ def goldstein_price(x: Floats, _data: Floats) -> float:
 
 @kernel(OBJECTIVE)
 def branin(x: Floats, _data: Floats) -> float:
-    """Branin's function, three minimisers of equal value."""
+    """Branin's function, which has three minimisers of equal value."""
     a, b = x[0], x[1]
     bend = b - 5.1 / (4.0 * np.pi**2) * a * a + 5.0 / np.pi * a - 6.0
     return float(bend**2 + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(a) + 10.0)
@@ -116,14 +116,14 @@ def branin(x: Floats, _data: Floats) -> float:
 
 @kernel(OBJECTIVE)
 def camel(x: Floats, _data: Floats) -> float:
-    """The six-hump camel back, two minimisers of equal value."""
+    """The six-hump camel back function, which has two minimisers of equal value."""
     a, b = x[0], x[1]
     return float((4.0 - 2.1 * a * a + a**4 / 3.0) * a * a + a * b + (-4.0 + 4.0 * b * b) * b * b)
 
 
 @kernel(OBJECTIVE)
 def shubert(x: Floats, _data: Floats) -> float:
-    """Shubert's product of two sums of five cosines, 760 local minima, eighteen of them global."""
+    """Shubert's product of two sums of five cosines, which has 760 local minima, eighteen of them global."""
     left = right = 0.0
     for k in range(1, 6):
         left += k * np.cos((k + 1) * x[0] + k)
@@ -182,9 +182,10 @@ FUNCTIONS: Final = (
 
 
 def shifted_boxes(function: Function, count: int, seed: int = 0) -> list[tuple[Floats, Floats]]:
-    """Boxes on which a lucky grid point cannot help: each coordinate shifted by its own part of ±¼ width.
+    """Shift a function's box at random, so that no grid point meets a minimiser by luck: `count` pairs (lower, upper).
 
-    A shift that leaves no global minimiser inside is drawn again. Returns count pairs (lower, upper).
+    Each coordinate is shifted by at most a quarter of its width. A shift that leaves no global minimiser inside is
+    drawn again.
     """
     rng = np.random.default_rng(seed)
     boxes: list[tuple[Floats, Floats]] = []

@@ -1,16 +1,16 @@
-"""What noise allows: the Cramér–Rao bound of the elastic joint's parameters, from the rig's own equations and noise.
+"""The Cramér–Rao bound of the elastic joint's parameters, from the rig's equations and noise.
 
-Every sample gives equations f(x; θ) = 0, those of two_mass.py: motor, link (not while it sticks) and, where its torque
-is measured, spring. x are both angles at three instants (velocity and acceleration are their central differences) and
-the torques; nothing is known of the motion but what was measured, x + n. Linearised, the residual is Φ δθ + H n, and
-with R the covariance of n no unbiased estimator has a smaller covariance than (weighted total least squares, known as
+Every sample gives equations f(x; θ) = 0 (two_mass.py): of the motor, of the link (not while it sticks) and, where its
+torque is measured, of the spring. x are both angles at three instants (velocity and acceleration are their central
+differences) and the torques; the motion is known only by its measurement x + n. The linearised residual is Φ δθ + H n.
+With R the covariance of n, no unbiased estimator has a smaller covariance than (weighted total least squares, known as
 Gauss–Helmert; van Huffel & Vandewalle 1991)
 
     [Φᵀ (H R Hᵀ)⁻¹ Φ]⁻¹
 
-Rounding of an encoder counts as white noise of variance step²/12. It is not quite that: it is slow where the joint is,
-and comes again with a motion that comes again, so that an estimator may well do worse, but not better on the average.
-The torques' offsets are taken as unknown, as the estimator takes them.
+Rounding of an encoder is modelled as white noise of variance step²/12. This is optimistic: rounding errors vary slowly
+where the joint is slow and repeat with a periodic motion, so that an estimator may do worse, but not better on average.
+The torques' offsets are unknown here as they are to the estimator.
 """
 
 from typing import Final
@@ -31,7 +31,7 @@ REACH: Final = 2  # samples between equations that share an encoder's reading
 
 
 def bound(settings: TwoMassPlantSettings, seconds: float) -> dict[str, float]:
-    """Least standard deviation of each of ELASTIC after this time, per cent of its value."""
+    """Least standard deviation of each parameter of ELASTIC after this time, per cent of its value."""
     exact = settings.build(1, 0, []).exact(round(seconds * settings.rate))[1:-1]
     equations = 3 if settings.spring_torque else 2
     phi = _sensitivities(settings, exact)[:, :equations]
@@ -51,7 +51,7 @@ def bound(settings: TwoMassPlantSettings, seconds: float) -> dict[str, float]:
 
 
 def worst(count: int) -> float:
-    """σ that the worst of so many Gaussian draws exceeds half of the time."""
+    """The value, in σ, that the worst of `count` Gaussian draws exceeds with probability ½."""
     return float(ndtri(0.5 + 0.5 * 0.5 ** (1.0 / count)))
 
 
@@ -98,7 +98,10 @@ def _noise(s: TwoMassPlantSettings, exact: Floats) -> tuple[Floats, Floats]:
 
 
 def _banded(coefficients: Floats, white: Floats, without: NDArray[np.bool_]) -> Floats:
-    """H R Hᵀ, lower banded form, equations of a sample side by side; the link's is left out where `without`."""
+    """H R Hᵀ in lower banded form, with the equations of a sample next to each other.
+
+    without: (samples,) where the link's equation is left out.
+    """
     samples, equations = coefficients.shape[:2]
     banded = np.zeros(((REACH + 1) * equations, samples * equations))
     for later in range(REACH + 1):

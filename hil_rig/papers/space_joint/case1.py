@@ -1,14 +1,15 @@
 """`jointwatch reproduce irj-case1`: the elastic joint, ten linear and two nonlinear parameters, against the truth.
 
-The rig's two-mass joint (da Silva, de Souza, Schäfer 2007, Case 1: Figures 7.2–7.5), encoders of 20 and 18 bits on
-the link's side, torque noise 0.5 (motor) and 0.3 N·m (joint) at 1 kHz, triangular velocity ±1 rad/s, T = 8 s; the whole
-chain of the service after it. Tolerances: irj-joint design, section 5, "excellent". The paper gives no values of these
-parameters, only curves; the 5 % and 20 % of its Figure 7.6 are errors of the predicted torque, on hardware.
+The rig's two-mass joint (da Silva, de Souza, Schäfer 2007, Case 1: Figures 7.2–7.5) has encoders of 20 and 18 bits on
+the link's side and torque noise of 0.5 (motor) and 0.3 N·m (joint) at 1 kHz, and moves at a triangular velocity of
+±1 rad/s, T = 8 s; the whole estimator of the service identifies it. Tolerances: irj-joint design, section 5,
+"excellent". The paper gives no values of these parameters, only curves; the 5 % and 20 % of its Figure 7.6 are errors
+of the predicted torque on hardware.
 
-In addition to the worst of all seeds: mean and standard deviation over the seeds (an efficient estimator comes near to
-the bound), and the Cramér–Rao bound (bound.py): the least standard deviation, and the worst value that half of all
-sets of so many seeds exceed with it. The seed draws T within 0.1 %: with 8000 samples a period to the last
-digit, every period and every seed would have the very same rounding of the encoders, one draw of it in all.
+In addition to the worst of all seeds the table has mean and standard deviation over the seeds (an efficient estimator
+comes near to the bound) and the Cramér–Rao bound (bound.py): the least standard deviation, and the worst error that
+half of all sets of so many seeds would exceed with it. The seed varies T by up to 0.1 %: with exactly 8000 samples a
+period, every period and every seed would have the same rounding errors of the encoders.
 """
 
 import argparse
@@ -36,24 +37,24 @@ from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassPlantSettings
 START: Final = 8.5  # s of motion
 SECONDS: Final = 60.0
 PERIOD: Final = 1e-3  # s
-STEP: Final = 100  # samples between two looks
+STEP: Final = 100  # samples from one estimate to the next
 MOTION: Final = 8.0  # s, T
 SPREAD: Final = 1e-3  # of T
-AT_START: Final = {"link_cyclic_sin": 4.0, "stiffness_cubic": 3.0}  # per cent; the others 1 %
-AT_END: Final = {"link_cyclic_sin": 3.0, "stiffness_cubic": 1.3}  # the others 0.4 %
+AT_START: Final = {"link_cyclic_sin": 4.0, "stiffness_cubic": 3.0}  # per cent; 1 % for the others
+AT_END: Final = {"link_cyclic_sin": 3.0, "stiffness_cubic": 1.3}  # per cent; 0.4 % for the others
 
 
 class Case1Run(NamedTuple):
-    """Figures of one run, signed errors in per cent under the rig's names."""
+    """Results of one run; errors are signed, in per cent, by the rig's names of the parameters."""
 
     started: float  # s
     at_start: dict[str, float]
     at_end: dict[str, float]
-    p95: float  # of the prediction error, per cent of the rms of y
-    largest: float
+    p95: float  # 95th percentile of the prediction error, per cent of the rms of y
+    largest: float  # largest prediction error, per cent of the rms of y
     searches: int
-    batch: dict[str, float]  # of least squares over all of it at once
-    from_batch: dict[str, float]  # online, from those
+    batch: dict[str, float]  # errors of least squares over the whole run
+    from_batch: dict[str, float]  # deviations of the online estimate from it
     times: Floats
     values: Floats  # (instants, parameters)
     torques: Floats  # (instants, 2) measured and predicted, N·m
@@ -61,7 +62,7 @@ class Case1Run(NamedTuple):
 
 
 def rig(dither: float = 0.0, sensor: bool = True, period: float = MOTION) -> TwoMassPlantSettings:
-    """The joint of Case 1; sensor: whether its joint torque is used."""
+    """The joint of Case 1; sensor: whether its joint-torque sensor is used."""
     trajectory = {"dither": dither, "period": period}
     return TwoMassPlantSettings.model_validate(
         {"identify": "elastic", "spring_torque": sensor, "trajectory": trajectory}
@@ -69,7 +70,7 @@ def rig(dither: float = 0.0, sensor: bool = True, period: float = MOTION) -> Two
 
 
 def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Case1Run:
-    """One minute of the rig's joint."""
+    """Identify one minute of the rig's joint."""
     period = MOTION * (1.0 + SPREAD * np.random.default_rng([seed, 8]).uniform(-1.0, 1.0))
     settings = rig(dither, sensor, float(period))
     plant = settings.build(1, seed, [])
@@ -122,7 +123,7 @@ def _errors(names: tuple[str, ...], values: Floats, reference: Mapping[str, floa
 
 
 def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[list[Figure], list[Case1Run]]:
-    """One row per figure, the worst of all seeds."""
+    """Return the figures, each the worst of all seeds, and the runs."""
     runs = [measure(seed, dither, sensor) for seed in seeds]
     rows = [Figure("start", max(run.started for run in runs), high=9.0, unit="s", reference="13 s")]
     least = bound(rig(dither, sensor), START)
@@ -150,7 +151,7 @@ def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[lis
 
 
 def _spread(name: str, limit: float, errors: Sequence[float], least: float) -> Figure:
-    """The worst error, with mean and deviation over the seeds, and what the bound says of both deviation and worst."""
+    """The worst error, with mean and deviation over the seeds, and the bounds of deviation and worst error."""
     several = len(errors) > 1 and bool(np.isfinite(errors).all())
     spread = {"mean": float(np.mean(errors)), "deviation": float(np.std(errors, ddof=1))} if several else {}
     beside = spread | {"bound": least, "bound_worst": worst(len(errors)) * least}
@@ -158,7 +159,7 @@ def _spread(name: str, limit: float, errors: Sequence[float], least: float) -> F
 
 
 def plot(path: Path, run: Case1Run) -> None:
-    """Figures 7.2–7.5's content: every parameter over time, relative to its truth; torque and prediction error."""
+    """Draw Figures 7.2–7.5: every parameter over time, relative to its truth; torque and prediction error."""
     from matplotlib.figure import Figure as Canvas
 
     truth = rig().build(1, 0, []).truth()
@@ -193,13 +194,15 @@ def plot(path: Path, run: Case1Run) -> None:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add --first, --dither and --no-joint-torque."""
-    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first of them")
-    parser.add_argument("--dither", type=float, default=0.0, help="shake the joint a little: × (12, 4, 1.5 mrad)")
+    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first seed (%(default)s)")
+    parser.add_argument(
+        "--dither", type=float, default=0.0, help="add a small vibration to the motion: this × (12, 4, 1.5 mrad)"
+    )
     parser.add_argument("--no-joint-torque", action="store_true", help="identify from encoders and motor current alone")
 
 
 def reproduce(options: argparse.Namespace) -> Reproduced:
-    """The table of all seeds, and the first run for the plot."""
+    """Return the figures of all seeds, and the first run for the plot."""
     seeds = range(options.first, options.first + options.seeds)
     figures, runs = table(seeds, options.dither, not options.no_joint_torque)
     return Reproduced(figures, content=runs[0])
@@ -208,9 +211,9 @@ def reproduce(options: argparse.Namespace) -> Reproduced:
 def _all_at_once(
     settings: JointIdentification, online: JointEstimator, period: float, time: Nanoseconds, values: Floats
 ) -> Floats:
-    """θ by least squares over all rows, and η by the search of a start, for comparison: (parameters + nonlinear,).
+    """Fit all rows at once for comparison: θ by least squares, η by the search of a start: (parameters + nonlinear,).
 
-    The noise and the encoders' zero are those that the online estimator has found.
+    Noise and zero of the encoders are taken from the online estimator.
 
     period: s; time: (n,) ns; values: (n, channels) SI. Raises ValueError for a joint without nonlinear parameters.
     """

@@ -1,13 +1,13 @@
-"""`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; against the published claims.
+"""`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; the published claims are tested.
 
-The joint's friction alone on a triangular velocity of ±1 rad/s, T = 8 s, 100 Hz, exact regressors, white noise; every
-linear parameter × 1.5 at 16 s, ω1 and ω_s × 1.2 at 32 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
-The paper claims that the linear jump is followed without a search and that only the nonlinear one starts it; its own
-trigger does neither (irj-joint design, section 3). Tolerances: section 5 there, "excellent", which holds of 20 seeds
-and more: of fewer, a figure outside its limits is out of reach, since one seed decides it.
+Friction of a joint that moves at a triangular velocity of ±1 rad/s, T = 8 s, at 100 Hz, with exact regressors and white
+noise; every linear parameter × 1.5 at 16 s, ω1 and ω_s × 1.2 at 32 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures
+7.6–7.8). The paper claims that the linear jump is followed without a search and that only the nonlinear jump starts
+one; its own trigger does neither (irj-joint design, section 3). The tolerances ("excellent" in section 5 there) apply
+to 20 seeds or more: with fewer, a figure outside its limits counts as out of reach, since a single seed decides it.
 
-`--design paper` runs the publication's own trigger instead, to the letter: N_err > δ calls the search over the latest
-window, and nothing tests its result. Its figures stand without limits: they say what the letter costs.
+`--design paper` uses the trigger exactly as published instead: N_err > δ starts the search over the latest window, and
+nothing tests its result. Its figures have no limits.
 """
 
 import argparse
@@ -33,27 +33,27 @@ PERIOD = 0.01  # s
 MOTION = 8.0  # s
 LINEAR = np.array([25.0, 590.0, 76.0, 40.0])
 OMEGAS = np.array([0.0616, 0.1312])
-LINEAR_AT: Final = 16.0  # s
+LINEAR_AT: Final = 16.0  # s, time of the jump
 NONLINEAR_AT: Final = 32.0
 END: Final = 52.0
 NOISES: Final = (0.005, 0.01, 0.02)  # of rms(y)
 FIRST_REFIT: Final = (
-    3.0  # s; at 32 s the motion leaves the speeds that tell ω in 0.3 s, and returns after half a period
+    3.0  # s; 0.3 s after 32 s the motion leaves the speeds that identify ω, and returns after half a period
 )
 WITHIN: Final = 0.05
 OMEGA_LIMITS: Final = {0.005: (1.5, 0.6), 0.01: (3.0, 1.1), 0.02: (6.0, 2.0)}  # per cent, 95th percentile
-ENOUGH: Final = 20  # seeds of which the tolerances are
-RUNS: Final = 60  # of which one may search before the nonlinear jump
+ENOUGH: Final = 20  # seeds for which the tolerances apply
+RUNS: Final = 60  # runs of which one may search before the nonlinear jump
 NEAR_BOUND: Final = 1.2  # times the Cramér–Rao bound: docs/decisions/007-what-noise-allows.md
-LINEAR_LIMITS: Final = (4.0, 1.5, 1.4, 0.15)  # per cent, at 1 %
+LINEAR_LIMITS: Final = (4.0, 1.5, 1.4, 0.15)  # per cent, at 1 % noise
 LETTER: Final = (
-    "The publication's trigger to the letter: no limits apply. Searches before the nonlinear jump are those that the "
-    "linear jump does not need by its text."
+    "These figures are of the trigger exactly as published; no limits apply. By the paper's text the linear jump needs "
+    "no search, so there should be none before the nonlinear jump."
 )
 
 
 class Case(NamedTuple):
-    """Rows of one run, and what is true at each."""
+    """Rows of one run, and the true parameters at each row."""
 
     rows: Rows
     linear: Floats  # (rows, 4)
@@ -69,7 +69,10 @@ def case(
     linear_by: float = 1.5,
     nonlinear_by: float | tuple[float, float] = 1.2,
 ) -> Case:
-    """noise: standard deviation over rms(y) before the jumps; nonlinear_by: of both ω, or of each."""
+    """Make the rows of one run.
+
+    noise: standard deviation over rms(y) before the jumps; nonlinear_by: factor of both ω, or one for each.
+    """
     t = np.asarray(np.arange(round(end / PERIOD)) * PERIOD, np.float64)
     phase = (t / MOTION) % 1.0
     v = np.where(phase < 0.25, 4 * phase, np.where(phase < 0.75, 2 - 4 * phase, 4 * phase - 4))
@@ -87,7 +90,7 @@ def case(
 
 
 def rows_of(t: Floats, q: Floats, v: Floats, torque: Floats) -> Rows:
-    """Rows of the friction-only model with exact regressors: arrays (rows,)."""
+    """Make rows of the friction-only model with exact regressors from arrays (rows,)."""
     model = FrictionOnlySettings().build()
     signals = np.zeros((len(t), 2, SIGNALS))
     signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = q
@@ -100,13 +103,13 @@ def rows_of(t: Floats, q: Floats, v: Floats, torque: Floats) -> Rows:
 
 
 def estimator(executor: Any = None, start: float = 12.0, **monitor: Any) -> Phases:
-    """The default monitor around the friction-only model."""
+    """An estimator of the friction-only model with the default monitor."""
     model = FrictionOnlySettings().build()
     return assembly.searched(model, np.ones(1), 1, PERIOD, Alarm(), start, 0.01, MonitorSettings(**monitor), executor)
 
 
 def play(joint: Phases, rows: Rows, step: int = 10) -> tuple[Floats, Floats, list[Event]]:
-    """Times (s) and published values after every `step` rows: (instants,), (instants, 6); and the events."""
+    """Run the estimator: times (instants,) s and values (instants, 6) after every `step` rows, and the events."""
     times, values, events = [], [], []
     for first in range(0, len(rows.time), step):
         joint.absorb(rows.part(slice(first, first + step)))
@@ -118,18 +121,18 @@ def play(joint: Phases, rows: Rows, step: int = 10) -> tuple[Floats, Floats, lis
 
 
 class Case2Run(NamedTuple):
-    """Figures of one run."""
+    """Results of one run."""
 
-    settled: float  # s from the linear jump until all four are within 5 % for good, infinite when not
+    settled: float  # s from the linear jump until all four stay within 5 %, infinite if they do not
     searches: int  # before the nonlinear jump
     first: float  # s from the nonlinear jump to the first accepted refit
-    refits: int  # accepted after it
+    refits: int  # refits accepted after the nonlinear jump
     errors: Floats  # (6,) per cent, at the end
-    bound: float  # s, `settled` of least squares that know the instant of the linear jump
+    bound: float  # s, `settled` of least squares that know when the linear jump happened
 
 
 def measure(seed: int, noise: float, random_phase: bool, **monitor: Any) -> Case2Run:
-    """One run; random_phase: the jumps come anywhere in the motion; monitor: settings of it."""
+    """Measure one run; random_phase: the jumps happen anywhere in the motion; monitor: settings of the monitor."""
     rng = np.random.default_rng([seed, 7])
     shift = MOTION * rng.random(2) if random_phase else np.zeros(2)
     linear_at, nonlinear_at = LINEAR_AT + shift[0], NONLINEAR_AT + shift[1]
@@ -162,11 +165,11 @@ def _figures(
 
 
 def _bound(run: Case, times: Floats, linear_at: float) -> float:
-    """s from the linear jump until least squares over all rows since are within 5 % for good, ω free.
+    """Seconds from the linear jump until least squares over all later rows stay within 5 %, with ω unknown.
 
-    Whoever sees a jump cannot know whether ω has moved with it: its tangents at the truth are columns too (Gauss–Newton
-    from the true minimum). No unbiased estimator has less variance (Gauss–Markov), and this one knows when the jump
-    was: what noise and the phase of the motion leave to anyone.
+    An estimator that sees a jump cannot know whether ω has changed, too, so the derivatives by ω at the truth are
+    columns as well (Gauss–Newton from the true minimum). No unbiased estimator has less variance (Gauss–Markov), and
+    this one knows when the jump happened: no estimator can settle sooner with this noise and phase of the motion.
     """
     began = math.ceil(linear_at / PERIOD)
     moved = run.rows.samples[began:, 0, :, 0]
@@ -191,7 +194,7 @@ def _bound(run: Case, times: Floats, linear_at: float) -> float:
 
 
 def table(seeds: range, noises: tuple[float, ...], **monitor: Any) -> list[Figure]:
-    """One row per figure: what the paper says, the limit, ours, and whether that is inside."""
+    """Return the figures of these seeds and noises."""
     rows: list[Figure] = []
     spurious = runs = 0
     for noise in noises:
@@ -201,24 +204,24 @@ def table(seeds: range, noises: tuple[float, ...], **monitor: Any) -> list[Figur
             label = f"noise {100 * noise:g} %, {'random' if random_phase else 'fixed'} phase"
             rows += _rows(label, noise, done, random_phase)
     text = f"searches before the nonlinear jump, of {runs} runs"
-    few = f"one search in {RUNS} runs is allowed, which {runs} runs cannot show: --seeds {ENOUGH}"
+    few = f"one search in {RUNS} runs is allowed, which {runs} runs cannot test: use --seeds {ENOUGH}"
     rows.append(
         Figure(text, float(spurious), high=runs / RUNS, reference="none", out_of_reach=few if runs < RUNS else "")
     )
     if len(seeds) < ENOUGH:
-        why = f"its limit is one of {ENOUGH} seeds and more, and of {len(seeds)} one decides: --seeds {ENOUGH}"
+        why = f"its limit applies to {ENOUGH} seeds or more; of {len(seeds)}, one decides: use --seeds {ENOUGH}"
         rows = [one if one.out_of_reach else one._replace(out_of_reach=why) for one in rows]
     return rows
 
 
 def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) -> list[Figure]:
     rows = []
-    method: Any = "linear" if len(done) >= ENOUGH else "higher"  # of few, the largest
+    method: Any = "linear" if len(done) >= ENOUGH else "higher"  # the largest of few
     omega = np.percentile([one.errors[4:] for one in done], 95, axis=0, method=method)
     if noise == 0.01:
         settled, bound = np.array([one.settled for one in done]), np.array([one.bound for one in done])
         for text, share, limit in (("median", 50, 2.0), (_called(90, len(done)), 90, 3.5)):
-            if random_phase:  # the published limits are of jumps at one phase of the motion
+            if random_phase:  # the published limits apply to jumps at one phase of the motion
                 limit = max(limit, NEAR_BOUND * _percentile(bound, share))
             rows.append(
                 Figure(f"{label}: linear within 5 %, {text}", _percentile(settled, share), high=limit, unit="s")
@@ -239,7 +242,7 @@ def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) ->
 
 
 def _called(share: int, count: int) -> str:
-    """What a percentile of so many seeds is called: of few it is the largest of them."""
+    """Name a percentile of `count` values: the percentile of a few is the largest of them."""
     return f"p{share}" if count * (100 - share) >= 100 else f"the largest of {count}"
 
 
@@ -250,7 +253,7 @@ def _percentile(values: Floats, share: float) -> float:
 
 
 def plot(path: Path, _content: None) -> None:
-    """Figures 7.6–7.8's content: linear and nonlinear parameters over time, torque, and prediction error."""
+    """Draw Figures 7.6–7.8: linear and nonlinear parameters over time, torque, and prediction error."""
     from matplotlib.figure import Figure as Canvas
 
     run = case(0, 0.01, LINEAR_AT, NONLINEAR_AT, END)
@@ -292,11 +295,13 @@ def plot(path: Path, _content: None) -> None:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add --first and --noise."""
-    parser.add_argument("--first", type=_seed, default=0, metavar="SEED", help="the first of them")
-    parser.add_argument("--noise", type=float, action="append", help="of rms(y); default 0.005, 0.01 and 0.02")
-    parser.add_argument("--design", choices=sorted(DESIGNS), default="fast", help="of the monitor")
-    parser.add_argument("--delta", type=float, metavar="N·m", help="δ; of paper: 1.2 times the start's when left out")
-    parser.add_argument("--hold", type=float, metavar="S", help="how long δ must be exceeded; of paper: 0")
+    parser.add_argument("--first", type=_seed, default=0, metavar="SEED", help="the first seed (%(default)s)")
+    parser.add_argument(
+        "--noise", type=float, action="append", help="noise as a share of rms(y); default 0.005, 0.01 and 0.02"
+    )
+    parser.add_argument("--design", choices=sorted(DESIGNS), default="fast", help="design of the monitor (%(default)s)")
+    parser.add_argument("--delta", type=float, metavar="N·m", help="δ; default of paper: 1.2 times that of the start")
+    parser.add_argument("--hold", type=float, metavar="S", help="how long δ must be exceeded; default of paper: 0")
 
 
 def _seed(text: str) -> int:
@@ -306,7 +311,7 @@ def _seed(text: str) -> int:
 
 
 def reproduce(options: argparse.Namespace) -> Reproduced:
-    """The table of all seeds and noises."""
+    """Return the figures of all seeds and noises."""
     seeds = range(options.first, options.first + options.seeds)
     monitor = {"design": options.design, "delta": options.delta, "hold": options.hold}
     found = table(seeds, tuple(options.noise or NOISES), **monitor)

@@ -1,1 +1,1 @@
-"""Joints that age: friction by speed, load and temperature with wear (`friction.py`), and years of it (`years.py`)."""
+"""Joints that age: friction by speed, load, temperature and wear (`friction.py`), simulated over years (`years.py`)."""

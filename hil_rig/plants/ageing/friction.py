@@ -14,14 +14,14 @@ import numpy as np
 
 from hil_rig.plants.base import Floats
 
-SPREAD: Final = 0.15  # of each coefficient from joint to joint, of its logarithm
+SPREAD: Final = 0.15  # standard deviation of each coefficient's logarithm over joints
 FLOOR_SPEED: Final = 5.0  # rad/s
 WEAR_COULOMB: Final = 0.7
 WEAR_WIDTH: Final = 1.3
 
 
 class AgeingFriction(NamedTuple):
-    """One joint's friction; torque as a share of the largest."""
+    """The friction law of one joint; torques are shares of the largest torque."""
 
     coulomb: float = 0.031
     coulomb_load: float = 0.023
@@ -37,13 +37,13 @@ class AgeingFriction(NamedTuple):
 
     @classmethod
     def drawn(cls, random: np.random.Generator) -> "AgeingFriction":
-        """Another joint's."""
+        """Draw the friction of another joint."""
         usual = cls()
         spread = [value * float(np.exp(SPREAD * random.normal())) for value in usual]
         return cls._make(spread)._replace(power=usual.power)
 
     def torque(self, speed: Floats, load: Floats, temperature: Floats, wear: Floats) -> Floats:
-        """Friction at these speeds (bands,), with load, temperature and wear (hours,): (hours, bands)."""
+        """Friction (hours, bands) at speeds (bands,) with load, temperature and wear (hours,)."""
         ell, warm, worn = (one[:, None] for one in (load, temperature, wear))
         coulomb = self.coulomb + self.coulomb_load * ell
         height = np.maximum(self.stribeck + self.stribeck_load * ell + self.stribeck_temperature * warm, 0.0)
@@ -54,7 +54,7 @@ class AgeingFriction(NamedTuple):
         return np.asarray(fresh + worn * dry)
 
     def growth(self, speed: Floats, load: Floats, temperature: Floats, wear: Floats) -> Floats:
-        """Share by which wear has made dry friction grow at one speed (1,): (hours,)."""
+        """Relative growth (hours,) of dry friction by wear at one speed (1,)."""
         fresh = self.torque(speed, load, temperature, 0.0 * wear)
         worn = self.torque(speed, load, temperature, wear)
         viscous = (self.viscous + self.viscous_cold * np.exp(-temperature / self.thinning))[:, None] * speed

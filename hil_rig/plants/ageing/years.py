@@ -1,9 +1,9 @@
-"""A year of a joint hour by hour: weather, production, heat, thermometer, friction by speed, and wear if asked.
+"""A year of a joint hour by hour: weather, production, heat, thermometer, friction by speed, and wear if requested.
 
-Everything is drawn anew for each joint: its friction, the season and its phase, ±20 K about the year's mean in all;
-shifts, holidays, jobs with their loads and intensities; two thermal masses heated by the friction's and the motor's
-losses; a torque constant that falls with the motor's temperature; friction that is higher after a rest; errors that
-hold for a day, common and by band, and those of an hour.
+Everything is random for each joint: its friction; the season and its phase, in all ±20 K about the year's mean; shifts,
+holidays, jobs with their loads and intensities; two thermal masses heated by the losses of friction and motor; a torque
+constant that falls with the motor's temperature; friction that is higher after a rest; and errors, common to all bands
+and of each band, that last for a day or an hour.
 """
 
 import math
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from hil_rig.plants.ageing.friction import AgeingFriction
 from hil_rig.plants.base import Floats
 
-SPEEDS: Final = np.array([4.0, 12.0, 35.0, 90.0, 180.0])  # rad/s of the motor, bands
-SWING: Final = 20.0  # K, of the ambient about its mean
+SPEEDS: Final = np.array([4.0, 12.0, 35.0, 90.0, 180.0])  # rad/s of the motor, one for each band
+SWING: Final = 20.0  # K, largest deviation of the ambient temperature from its mean
 DAY: Final = 24
 FAST_HOURS: Final = 0.25  # share of the hours in motion with the two fastest bands
 HOUR_NOISE, DAY_COMMON, DAY_BAND = 0.03, 0.015, 0.01
@@ -25,7 +25,7 @@ THERMOMETER_NOISE, THERMOMETER_STEP = 0.5, 1.0  # K
 
 
 class JointYear(NamedTuple):
-    """What was measured, an hour an entry, and what was true."""
+    """Measured and true values of every hour."""
 
     speeds: Floats  # (bands,) rad/s
     friction: Floats  # (hours, bands), NaN where the joint did not move at that speed
@@ -34,7 +34,7 @@ class JointYear(NamedTuple):
     thermometer: Floats  # (hours,) °C, of the motor
     gear: Floats  # (hours,) °C, true temperature of the lubricant
     wear: Floats  # (hours,) true
-    growth: Floats  # (hours,) true share by which dry friction of the slowest band has grown
+    growth: Floats  # (hours,) true relative growth of dry friction in the slowest band
 
     @property
     def moving(self) -> Floats:
@@ -43,17 +43,17 @@ class JointYear(NamedTuple):
 
 
 def step(days: int, first: int, size: float) -> Floats:
-    """Wear (days·24,) that comes at once on a day."""
+    """Wear (days·24,) that appears at once on day `first`."""
     return np.where(np.arange(days * DAY) >= first * DAY, size, 0.0)
 
 
 def ramp(days: int, first: int, length: int, size: float) -> Floats:
-    """Wear that grows steadily over `length` days, and stays."""
+    """Wear that grows steadily over `length` days and then stays constant."""
     return size * np.clip((np.arange(days * DAY) / DAY - first) / length, 0.0, 1.0)
 
 
 def joint_year(random: np.random.Generator, wear: Floats) -> JointYear:
-    """A year of a joint that is drawn. wear: (hours,) of whole days."""
+    """Simulate a year of a random joint. wear: (hours,) of whole days."""
     hours = len(wear)
     friction = AgeingFriction.drawn(random)
     ambient, moving = _weather(random, hours), _shifts(random, hours)
@@ -88,7 +88,7 @@ def _weather(random: np.random.Generator, hours: int) -> Floats:
 
 
 def _shifts(random: np.random.Generator, hours: int) -> Floats:
-    """1 in hours in motion: a shift six days a week, some hours of it idle, a fortnight of holidays."""
+    """1 in hours in motion, else 0: a shift on six days a week with some idle hours, and a fortnight of holidays."""
     length, begin = random.uniform(11.0, 15.0), random.integers(4, 9)
     hour, day = np.arange(hours) % DAY, np.arange(hours) // DAY
     on = (hour >= begin) & (hour < begin + length) & ((day + random.integers(7)) % 7 > 0)
@@ -98,7 +98,7 @@ def _shifts(random: np.random.Generator, hours: int) -> Floats:
 
 
 def _jobs(random: np.random.Generator, hours: int) -> tuple[Floats, Floats]:
-    """Load and intensity: a job lasts some days, its hours differ."""
+    """Load and intensity of every hour: a job lasts some days, and its hours differ."""
     job = np.cumsum(random.uniform(size=hours) < 1 / (3.0 * DAY))
     loads, intensities = random.uniform(0.1, 0.8, job[-1] + 1), random.uniform(0.4, 1.0, job[-1] + 1)
     load = np.clip(loads[job] + 0.05 * random.normal(size=hours), 0.02, 1.0)
@@ -113,7 +113,7 @@ def _heat(
     load: Floats,
     fast: NDArray[np.bool_],
 ) -> tuple[Floats, Floats, Floats]:
-    """Losses, temperature of the gear and of the motor, by two thermal masses and the motor's own."""
+    """Losses, and temperatures of gear and motor, by two thermal masses and the motor's."""
     rise, into_gear = random.uniform(15.0, 30.0), 1.0 - math.exp(-1.0 / random.uniform(0.5, 1.5))
     into_house, into_motor = (1.0 - math.exp(-1.0 / random.uniform(*one)) for one in ((2.0, 6.0), (0.5, 1.0)))
     gear = house = motor = ambient[0]
@@ -135,7 +135,7 @@ def _heat(
 
 
 def _running_up(random: np.random.Generator, moving: Floats) -> Floats:
-    """Friction above the usual, as a share, which wears off within hours after a rest of four hours or more."""
+    """Relative increase of friction after a rest of four hours or more, which decays within hours."""
     height, extra, rest, found = random.uniform(0.01, 0.05), 0.0, 0, np.zeros(len(moving))
     for hour, on in enumerate(moving):
         rest = 0 if on else rest + 1

@@ -1,13 +1,14 @@
 """A gear with lost motion between two encoders in random point-to-point motion; the arm may pass the upright position.
 
-All on the link side. The gear passes torque only when its backlash is taken up (dz: dead zone of half width b, the
-lost motion is 2b), and its error comes twice a turn of the motor::
+All quantities refer to the link side. The gear transmits torque only when its backlash is taken up (dz: dead zone of
+half width b, the lost motion is 2b), and its error repeats twice a turn of the motor::
 
     J_m θ̈_m = T_m − T − F_v θ̇_m − F_c sign(θ̇_m)
     J_l θ̈_l = T − f_v θ̇_l − f_c sign(θ̇_l) + T_g sin θ_l                θ_l from the upright
     T = K dz(δ; b) + D δ̇ where the gap is closed,    δ = θ_m − θ_l − E sin(2N θ_m + φ)
 
-The link's encoder is read `skew` after the motor's. Integration as in rigid.py, 20 kHz, both frictions truly stick.
+The link's encoder is read `skew` after the motor's. Integration is as in rigid.py, at 20 kHz; both frictions truly
+stick.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ class GearPlantSettings(PlantSettings):
 
 
 class GearPlantState(Layout):
-    """The state of motion of a gear; m: motor, l: link, both behind the gear."""
+    """The state of motion of a gear; m: motor, l: link, both at the gear's output."""
 
     q_m: float  # rad
     q_l: float  # rad
@@ -74,7 +75,7 @@ class GearPlantState(Layout):
     a_m: float = 0.0  # rad/s²
     a_l: float = 0.0  # rad/s²
     time: float = 0.0  # steps
-    leg: int = 0  # of the motion
+    leg: int = 0  # number of the present move
 
 
 class GearPlant(SimulatedPlant):
@@ -120,7 +121,7 @@ class GearPlant(SimulatedPlant):
         _run(self.physics.values, self._constants, self._motion, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
-        """(count, 3): motor position before the gear (rad), motor current (A), link position (rad)."""
+        """Return (count, 3): motor position before the gear (rad), motor current (A), link position (rad)."""
         exact, settings = self.exact(count), self._settings
         noise = settings.torque_noise * self._rng.standard_normal(count)
         motor = encoder(exact[:, 0] * settings.ratio, settings.motor_bits)
@@ -128,8 +129,7 @@ class GearPlant(SimulatedPlant):
         return np.column_stack((motor, current, encoder(exact[:, 1], settings.link_bits)))
 
     def truth(self) -> Mapping[str, float]:
-        """Return the true ratio. The values for a spring without a gap are unknown; `parameters` returns those of the
-        gear."""
+        """Return the true ratio; the values that fit a spring without a gap best are unknown."""
         one = self._settings
         return {"ratio": one.ratio / (one.ratio_told or one.ratio)} if one.identify == "transmission" else {}
 

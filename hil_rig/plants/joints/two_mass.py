@@ -1,13 +1,13 @@
 """An elastic joint with a harmonic drive: motor and link inertia, cubic stiffness, Stribeck friction, gravity.
 
-All on the link side (da Silva, de Souza, Schäfer 2007, equations (3.5)–(3.8), read with N + 1 = 1)::
+All quantities refer to the link side (da Silva, de Souza, Schäfer 2007, equations (3.5)–(3.8) with N + 1 = 1)::
 
     J_in θ̈_in   = T_m − T_stiff − [b_in θ̇_in + C1 tanh(θ̇_in/ω1) + C2 θ̇_in exp(−|θ̇_in/ω_s|^δ_s) + b_inD θ_in]
     J_out θ̈_out = T_stiff − [b_out θ̇_out + b_outC sign(θ̇_out) + A1 sin θ_out + A2 cos θ_out] + T_g sin θ_out
     T_stiff = k1 Δθ + k2 Δθ³,   Δθ = θ_in − θ_out, less the gap where the gear has one
 
-Integration as in rigid.py: leapfrog at 20 kHz, the velocity on the step predicted for the damping, true sticking of the
-link. The joint torque sensor sits before the output friction: it measures T_stiff.
+Integration is as in rigid.py: leapfrog at 20 kHz with the velocity on the step predicted for the damping; the link
+truly sticks. The joint torque sensor sits before the output friction: it measures T_stiff.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ GROUPS: Final = {  # parameters that jump together in the published experiment
 
 
 class TwoMassPlantSettings(PlantSettings):
-    """A robot's shoulder. Friction as in the published Case 2; inertias, gravity and output friction are chosen."""
+    """A robot's shoulder. Friction is that of the published Case 2; inertias, gravity and output friction are ours."""
 
     J_in: float = Setting(default=1.5, gt=0, description="kg·m²")
     J_out: float = Setting(default=4.0, gt=0, description="kg·m²")
@@ -137,7 +137,7 @@ class TwoMassPlant(SimulatedPlant):
         _run(self.physics.values, self._control, self._trajectory, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
-        """(count, 4): motor position (rad), motor current (A), link position (rad), joint torque (N·m)."""
+        """Return (count, 4): motor position (rad), motor current (A), link position (rad), joint torque (N·m)."""
         exact, settings = self.exact(count), self._settings
         noise = self._rng.standard_normal((count, 2)) * (settings.motor_noise, settings.joint_noise)
         return np.column_stack(
@@ -150,9 +150,9 @@ class TwoMassPlant(SimulatedPlant):
         )
 
     def truth(self) -> Mapping[str, float]:
-        """Return the true values under the names of the model that is identified.
+        """Return the true values by the names of the identified model.
 
-        Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque.
+        The link's model: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque.
         """
         now = self.physics.as_dict()
         if self._settings.identify == "drive":

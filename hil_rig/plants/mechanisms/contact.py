@@ -1,4 +1,4 @@
-"""A pin in its bearing: material, geometry, and the smooth contact's stiffness with damping of impacts.
+"""A pin in its bearing: material, geometry, and stiffness of a smooth contact with damping of impacts.
 
     K = 4/(3 (s₁ + s₂)) √(R₁R₂/(R₁ − R₂)),  s = (1 − ν²)/E;        F = K δ^1.5 (1 + 3/4 (1 − c_e²) δ̇/δ̇⁻) ≥ 0
 

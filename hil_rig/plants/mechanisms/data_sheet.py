@@ -7,16 +7,19 @@ import numpy as np
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.newton_euler import PlantTree
 
-WRONG: Final = 0.15  # of a mass and of an inertia, one deviation
-SHIFTED: Final = 0.01  # m, of a centre
-TURNS: Final = 3.0  # rad to either side
+WRONG: Final = 0.15  # relative standard deviation of a mass and of an inertia from the truth
+SHIFTED: Final = 0.01  # m, standard deviation of a centre of mass from the truth
+TURNS: Final = 3.0  # rad in each direction
 FASTEST: Final = 10.0  # rad/s
 EFFORT: Final = 50.0  # N·m
 KEYS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # as in PlantTree
 
 
 def urdf(name: str, mechanism: PlantTree, upright: str = "0 0 0") -> str:
-    """Joints joint1 …, lengths and axes right; upright: roll, pitch, yaw that turn the base's axes so that z is up."""
+    """Return the URDF with joints joint1 …, exact lengths and axes.
+
+    upright: roll, pitch, yaw that turn the base's axes so that z is up.
+    """
     rng = np.random.default_rng(0xDA7A)
     parts = ['<?xml version="1.0"?>', f'<robot name="{name}">', '  <link name="ground"/>', '  <link name="base"/>']
     parts += ['  <joint name="stand" type="fixed">', '    <parent link="ground"/>', '    <child link="base"/>']
@@ -39,7 +42,7 @@ def _joint(mechanism: PlantTree, i: int, above: str) -> list[str]:
 
 
 def _link(mechanism: PlantTree, i: int, rng: np.random.Generator) -> list[str]:
-    """Return one body with its mass, centre, and inertia about the centre, each somewhat wrong."""
+    """Return one body with its mass, centre, and inertia about the centre, all of them inexact."""
     size = np.exp(WRONG * rng.standard_normal(2))
     exact = mechanism.inertia[i]
     inertia = size.prod() * np.where(np.arange(6) < 3, np.maximum(exact, 1e-5), exact)

@@ -1,8 +1,8 @@
-"""A four-bar linkage with one drive, all four pins rubbing under their own forces, in real time.
+"""A four-bar linkage with one drive, whose four pins have friction that depends on their forces, in real time.
 
-Crank A–B, coupler B–C, rocker C–D, A and D on the base. C is where two circles meet, so the loop is closed exactly, and
-speeds and accelerations follow in closed form. Newton's and Euler's equations of the three bars, each by itself, give
-the crank's acceleration and the four pins' forces: nine equations for nine unknowns. Gravity acts along −y.
+The bars are crank A–B, coupler B–C and rocker C–D; A and D are on the base. C is the intersection of two circles, so
+the loop is closed exactly, and speeds and accelerations have closed forms. Newton's and Euler's equations of the three
+bars give the crank's acceleration and the four pins' forces: nine equations for nine unknowns. Gravity acts along −y.
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ UNKNOWN: Final = 9  # the crank's acceleration, and two forces of each pin
 
 
 class FourBarSettings(PlantSettings):
-    """Friction of the pins, all alike, and the crank's motion."""
+    """Friction, equal for all pins, and motion of the crank."""
 
     pin: float = Setting(default=0.01, gt=0, description="radius of the pins, m")
-    mu: float = Setting(default=0.08, ge=0, le=0.3, description="of the pins' friction")
+    mu: float = Setting(default=0.08, ge=0, le=0.3, description="friction coefficient of the pins")
     viscous: float = Setting(default=0.005, ge=0, description="N·m·s/rad of each pin")
     amplitude: float = Setting(default=1.3, gt=0, le=20.0, description="rad, of the crank")
     frequency: float = Setting(default=0.4, gt=0, description="Hz")
@@ -44,9 +44,9 @@ class FourBarSettings(PlantSettings):
     torque_noise: float = Setting(default=0.005, ge=0, description="N·m, standard deviation, white")
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """The one joint that is driven."""
+        """Build the only driven joint."""
         if joints != 1:
-            raise RigError(f"expected the one drive that there is, found --joints {joints}")
+            raise RigError(f"expected --joints 1, since this mechanism has one drive, found --joints {joints}")
         noise, rng = np.array([0.0, self.torque_noise]), np.random.default_rng([seed, 1])
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
         shared = Shared(FourBar(self, jumps), 1)
@@ -54,9 +54,9 @@ class FourBarSettings(PlantSettings):
 
 
 class FourBarState(Layout):
-    """Where the linkage is."""
+    """The state of motion of the linkage."""
 
-    forces: Annotated[Vector, "components"]  # N, x and y of pins A, B, C, D, of the step before
+    forces: Annotated[Vector, "components"]  # N, x and y of pins A, B, C, D, in the previous step
     angle: float  # rad, of the crank
     speed: float  # rad/s
     time: float = 0.0  # steps
@@ -65,7 +65,7 @@ class FourBarState(Layout):
 class FourBar(SimulatedPlant):
     """The simulation; columns: the crank's angle, torque and speed, then x and y of the forces of pins A, B, C, D (N).
 
-    A pin's force is what its first bar gives to its second, or the base to the bar: A and D push crank and rocker.
+    A pin's force acts from its first bar on its second, or from the base on the bar: A and D push crank and rocker.
     """
 
     columns, substeps = 11, SUBSTEPS
@@ -85,7 +85,7 @@ class FourBar(SimulatedPlant):
 
 @kernel("UniTuple(f8, 3)(f8[::1], f8)")
 def _wanted(motion: Floats, time: float) -> tuple[float, float, float]:
-    """Angle, speed and acceleration that the crank is to have."""
+    """Reference angle, speed and acceleration of the crank."""
     centre, amplitude, omega = motion
     first, second = omega * time, 2.7 * omega * time
     angle = centre + amplitude * (np.sin(first) + 0.3 * np.sin(second))
@@ -106,7 +106,7 @@ def _angles(theta: float) -> tuple[float, float]:
 
 @inline
 def _turning(a: Floats, w: Floats, ratio: Floats, bias: Floats) -> None:
-    """Fill speeds w[1:] of w[0], and accelerations ratio α + bias, of the bars at angles a."""
+    """Fill the bars' speeds w[1:] from w[0], and their accelerations ratio α + bias, at angles a."""
     across_rocker, across_coupler = np.sin(a[2] - a[1]), np.sin(a[1] - a[2])
     ratio[0], bias[0] = 1.0, 0.0
     ratio[1] = -CRANK * np.sin(a[2] - a[0]) / (COUPLER * across_rocker)
@@ -119,7 +119,7 @@ def _turning(a: Floats, w: Floats, ratio: Floats, bias: Floats) -> None:
 
 @inline
 def _rub(numbers: Floats, forces: Floats, w: Floats, rub: Floats) -> None:
-    """Fill the friction of pins A, B, C, D, N·m: of the bar after the pin against the one before it."""
+    """Fill the friction of pins A, B, C, D, N·m, of the bar after each pin relative to the one before it."""
     pin, mu, viscous = numbers
     turning = (w[0], w[1] - w[0], w[1] - w[2], w[2])
     for k in range(PINS):
@@ -129,7 +129,7 @@ def _rub(numbers: Floats, forces: Floats, w: Floats, rub: Floats) -> None:
 
 @inline
 def _equations(a: Floats, w: Floats, ratio: Floats, bias: Floats, rub: Floats, M: Floats, b: Floats) -> None:
-    """Fill M (9, 9) and b (9,), without the drive's torque: M (α, A, B, C, D) = b.
+    """Fill M (9, 9) and b (9,) of M (α, A, B, C, D) = b without the drive's torque.
 
     Pin forces act on the crank as A − B, on the coupler as B − C, on the rocker as D + C.
     """
@@ -173,7 +173,7 @@ def _run(numbers: Floats, motion: Floats, step: float, state: FourBarState, out:
             _equations(a, w, ratio, bias, rub, M, b)
             wanted, speed, acceleration = _wanted(motion, state.time * step)
             asked = acceleration + 900.0 * (wanted - a[0]) + 60.0 * (speed - w[0])
-            # the torque that gives this acceleration: two solutions, without torque and with 1 N·m
+            # the torque for this acceleration, from two solutions: without torque and with 1 N·m
             bare[:], x[:] = M, b
             solve(bare, x, UNKNOWN)
             free = x[0]

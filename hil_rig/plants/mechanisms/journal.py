@@ -1,6 +1,7 @@
-"""A link on a pin in a bearing with clearance, the contact integrated in full (5 µs): the truth for clearance.
+"""A link on a pin in a bearing with clearance, with fully integrated contact (5 µs): the truth for clearance.
 
-Link m, centre of mass s from the pin, J about the pin; e the pin's place in the bearing, n = e/|e|, δ = |e| − c::
+The link has mass m, its centre of mass at s from the pin, and inertia J about the pin; e is the pin's position in the
+bearing, n = e/|e|, δ = |e| − c::
 
     F = −F_n n + F_t t_n,   F_t = −μ F_n tanh(v_t/v_m),   v_t = ė·t_n + ω R₂
     f = F + m g + m s ω² l,   h = τ + R₂ F_t + m s t·g
@@ -32,24 +33,24 @@ COLUMNS: Final = (
     "normal",
     "power",
     "speed",
-)  # a tick: at its begin, but torque held in it
-SLOWEST: Final = 1e-3  # m/s, least speed of meeting
+)  # of a tick: values at its beginning, and the torque that is held during it
+SLOWEST: Final = 1e-3  # m/s, least speed of an impact
 
 
 class JournalState(Layout):
-    """Where a link on its pin is."""
+    """The state of motion of a link on its pin."""
 
-    ex: float  # m, the pin's place in the bearing
+    ex: float  # m, the pin's position in the bearing
     ey: float  # m
     vx: float = 0.0  # m/s, of the pin
     vy: float = 0.0  # m/s
     angle: float = 0.0  # rad
     speed: float = 0.0  # rad/s
-    met: float = -1.0  # m/s at which the surfaces met; below 0: they do not touch
+    met: float = -1.0  # m/s, speed at which the surfaces met; negative while they do not touch
 
 
 class Journal(FrozenSettings):
-    """The first joint of the pointing mechanism, its second locked."""
+    """The first joint of the pointing mechanism; its second joint is locked."""
 
     mass: float = Field(default=3.0, gt=0, description="kg")
     offset: float = Field(default=0.063, description="m, s")
@@ -64,7 +65,7 @@ class Journal(FrozenSettings):
     derivative: float = Field(default=3.0, ge=0, description="N·m·s/rad")
 
     def constants(self) -> Floats:
-        """What the kernel reads."""
+        """Return the constants of the kernel."""
         steel = self.steel
         loss = 0.75 * (1.0 - steel.restitution**2)
         head = (self.mass, self.offset, self.inertia, steel.pin, steel.clearance, steel.hertz(), loss)
@@ -72,11 +73,14 @@ class Journal(FrozenSettings):
         return np.array([*head, self.friction, self.slip, gravity, self.step, self.proportional, self.derivative])
 
     def table(self) -> Floats:
-        """(points, 3): ln δ, K_m and C_n of a rough surface; empty for Hertz."""
+        """Return the kernel's table (points, 3): ln δ, K_m and C_n of a rough surface; empty for Hertz."""
         return np.zeros((0, 3)) if self.stiffness == "hertz" else rough_table(self.steel, self.mass, self.friction)
 
     def play(self, reference: Floats) -> Floats:
-        """(ticks, COLUMNS) of following (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
+        """Follow a reference (ticks, 3): angle, velocity, acceleration. Returns (ticks, COLUMNS).
+
+        The motion begins on the reference and in contact.
+        """
         angle, speed, second = reference[0]
         pull = self.offset * (speed**2 * np.exp(1j * angle) - 1j * second * np.exp(1j * angle))
         pull -= 0.0 if self.vertical else GRAVITY
@@ -95,14 +99,14 @@ class Measured(FrozenSettings):
     ring: float = Field(default=0.03, gt=0, description="m, radius of the link's ring encoder")
 
     def of(self, played: Floats, rng: np.random.Generator) -> Floats:
-        """(ticks, 3): motor angle, torque of the tick, and the ring's angle seen by one read head."""
+        """Measure (ticks, 3): motor angle, torque of the tick, and the ring's angle by one read head."""
         torque = played[:, 1] + self.torque * rng.standard_normal(len(played))
         ring = encoder(played[:, 0] + played[:, 3] / self.ring, self.bits)
         return np.column_stack([encoder(played[:, 0], self.bits), torque, ring])
 
 
 def chirp(seconds: float, start: float, end: float, amplitude: float) -> Floats:
-    """(ticks, 3): a single frequency (Hz) that glides, at full speed at once: never at rest with no acceleration."""
+    """A sine whose frequency (Hz) sweeps, (ticks, 3); it begins at full speed and never rests without acceleration."""
     t: Floats = np.asarray(np.arange(round(seconds / TICK)) * TICK, np.float64)
 
     def angle(t: Floats) -> Floats:
@@ -119,7 +123,7 @@ CENTRES: Final = (0.111, -0.306)
 
 
 def published(seconds: float, axis: int = 0, phase: float = 0.0) -> Floats:
-    """(ticks, 3): the slow trajectory of the paper, (36), of one of its axes, once in 20 s."""
+    """The slow trajectory of the paper, (36), of one of its axes, with a period of 20 s: (ticks, 3)."""
     a, b = (A_1, A_2)[axis], (B_1, B_2)[axis]
     t: Floats = np.asarray(np.arange(round(seconds / TICK)) * TICK + phase, np.float64)
     w = 2 * np.pi / 20.0
@@ -132,7 +136,7 @@ def published(seconds: float, axis: int = 0, phase: float = 0.0) -> Floats:
 
 
 def sines(seconds: float, frequencies: tuple[float, ...], amplitudes: tuple[float, ...]) -> Floats:
-    """(ticks, 3): several frequencies (Hz) at once: there are instants when nothing presses the pin anywhere."""
+    """A sum of sines of several frequencies (Hz), (ticks, 3): at some instants the pin has no load."""
     t: Floats = np.asarray(np.arange(round(seconds / TICK)) * TICK, np.float64)
 
     def angle(t: Floats) -> Floats:
@@ -203,7 +207,7 @@ def _run(constants: Floats, table: Floats, reference: Floats, state: JournalStat
 
 
 def collide(journal: Journal, speed: float) -> float:
-    """Restitution of a pin alone that meets its bearing at this speed (m/s): no link turns, nothing rubs."""
+    """Restitution of a pin that hits its bearing at this speed (m/s) without rotation or friction."""
     alone = journal.model_copy(
         update={"offset": 0.0, "friction": 0.0, "vertical": True, "step": 2e-7, "proportional": 0.0}
     )
@@ -217,7 +221,7 @@ def collide(journal: Journal, speed: float) -> float:
 
 
 def drift(journal: Journal, seconds: float) -> Floats:
-    """(ticks,) energy, J, of a link that nothing drives, thrown into its bearing."""
+    """Energy (ticks,), J, of a link without drive that is thrown into its bearing."""
     s, m = journal.offset, journal.mass
     free = journal.model_copy(update={"vertical": True, "proportional": 0.0, "derivative": 0.0, "step": 2.5e-6})
     state = JournalState(ex=0.0, ey=0.0, vx=0.05, vy=-0.03, angle=0.3, speed=5.0)

@@ -1,7 +1,8 @@
-"""A leg of seven links in three loops with one drive, every joint rubbing, in real time (Guo 2024, second case).
+"""A leg of seven links in three loops with one drive and friction in every joint, in real time (Guo 2024, second case).
 
-Integrated in the drive's angle alone, so that the loops never drift apart: Newton closes them at every step, q̇ = B ω,
-and (BᵀM B) α = τ + Bᵀ(…). λ of the cut joints follows from the passive rows, their friction from λ of the step before.
+Only the drive's angle is integrated, so the loops cannot drift apart: Newton's method closes them at every step,
+q̇ = B ω, and (BᵀM B) α = τ + Bᵀ(…). λ of the cut joints follows from the passive rows, their friction from λ of the
+previous step.
 """
 
 from collections.abc import Sequence
@@ -21,19 +22,19 @@ CRANK: Final = 6
 SUBSTEPS: Final = 2  # per sample
 EPSILON: Final = 1e-3  # rad/s
 CUTS: Final = np.array([[2, 3], [3, 5], [5, 6]], np.int64)
-TIPS: Final = np.array(  # of each cut, on one link and on the other, m
+TIPS: Final = np.array(  # m, position of each cut on both of its links
     [
         [[-0.0375, 0.0249], [-0.0457, -0.0306]],
         [[-0.0457, -0.0306], [0.049, -0.01]],
         [[-0.049, 0.01], [-0.0069, -0.0445]],
     ]
 )
-CONTRACTION: Final = 72.0  # per m of μ R_p, of the fixed point over the friction: measured on this mechanism
+CONTRACTION: Final = 72.0  # of the fixed-point iteration, per m of μ R_p: measured on this mechanism
 FRICTION: Final = ("pin", "mu", "mu_static", "stribeck", "viscous")
 
 
 def published() -> PlantTree:
-    """The paper's table, its centres of mass recovered to its own four decimals."""
+    """The links of the paper's table, with its four decimals of the centres of mass."""
     x = np.array(
         [[0, 0], [0.0737, -0.0676], [-0.0451, -0.0217], [0.0368, -0.0338], [-0.05, 0], [-0.0079, -0.0544], [-0.1, 0]]
     )
@@ -65,9 +66,9 @@ class LegSettings(PlantSettings):
     torque_noise: float = Setting(default=0.005, ge=0, description="N·m, standard deviation, white")
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """The one joint that is driven."""
+        """Build the only driven joint."""
         if joints != 1:
-            raise RigError(f"expected the one drive that there are, found --joints {joints}")
+            raise RigError(f"expected --joints 1, since this mechanism has one drive, found --joints {joints}")
         noise = np.array([0.0, self.torque_noise])
         shared = Shared(Leg(self, jumps), 1)
         rng = np.random.default_rng([seed, 1])
@@ -87,31 +88,31 @@ class LegSettings(PlantSettings):
 
 
 class LegState(Layout):
-    """Where the leg is."""
+    """The state of motion of the leg."""
 
     angles: Annotated[Vector, "links"]  # rad, of the tree's joints; the last is the crank's
-    forces: Annotated[Vector, "constraints"]  # λ, N, x and y of each cut, of the step before
+    forces: Annotated[Vector, "constraints"]  # λ, N, x and y of each cut, in the previous step
     speed: float  # rad/s, of the crank
     time: float = 0.0  # steps
 
 
 class LegRoom(NamedTuple):
-    """What a step writes on; n links, c constraints."""
+    """Working memory of a step; n links, c constraints."""
 
     bodies: Bodies
     open: Floats  # (c,) φ, m: how far the cuts are open
     jacobian: Floats  # (c, n) ∂φ/∂q, m/rad
-    bias: Floats  # (c,) m/s², φ̈ of the accelerations in bodies
+    bias: Floats  # (c,) m/s², φ̈ from the accelerations in bodies
     matrix: Floats  # (c, c) for `solve`
     right: Floats  # (c,) for `solve`
     ratio: Floats  # (n,) B: q̇ = B ω
     rate: Floats  # (n,) rad/s
-    curve: Floats  # (n,) rad/s², q̈ where the crank does not accelerate
+    curve: Floats  # (n,) rad/s², q̈ if the crank does not accelerate
     second: Floats  # (n,) rad/s², q̈
     rub: Floats  # (n + cuts,) N·m, friction of the tree's joints, then of the cuts
     still: Floats  # (n,) zeros
     weightless: Floats  # (3,) zeros
-    up: Floats  # (3,) m/s², of the base less gravity
+    up: Floats  # (3,) m/s², acceleration of the base less gravity
 
 
 class Leg(SimulatedPlant):
@@ -133,7 +134,7 @@ class Leg(SimulatedPlant):
         _run(self._tree, CUTS, TIPS, self._settles(), *motion, self._state, out)
 
     def _settles(self) -> Floats:
-        """The friction's numbers. Raises RigError where joints would lock themselves."""
+        """Return the constants of the friction. Raises RigError if the joints are self-locking."""
         pin, mu, static = self.physics.values[:3]
         if not CONTRACTION * max(mu, static) * pin < SETTLES:
             raise RigError(LOCKED)
@@ -163,7 +164,7 @@ def _room(n: int, cuts: int) -> LegRoom:
 
 @inline
 def _loops(links: PlantTree, cuts: Integers, tips: Floats, room: LegRoom) -> None:
-    """Fill φ, J and φ̈ of the accelerations in bodies."""
+    """Fill φ, J and φ̈ from the accelerations in bodies."""
     bodies, phi, J, bias = room.bodies, room.open, room.jacobian, room.bias
     for cut in range(len(cuts)):
         for k in range(2):
@@ -190,7 +191,7 @@ def _loops(links: PlantTree, cuts: Integers, tips: Floats, room: LegRoom) -> Non
 
 @inline
 def _passive(room: LegRoom, right: Floats) -> None:
-    """Solve J_p x = right over the joints that are not driven; x is left in room.right."""
+    """Solve J_p x = right over the passive joints; room.right then has x."""
     c = len(room.right)
     for i in range(c):
         room.right[i] = right[i]
@@ -201,7 +202,7 @@ def _passive(room: LegRoom, right: Floats) -> None:
 
 @inline
 def _close(links: PlantTree, cuts: Integers, tips: Floats, q: Floats, room: LegRoom) -> float:
-    """Close the loops by Newton's method, for the crank's angle; m, how far the widest is open yet."""
+    """Close the loops for the crank's angle by Newton's method; returns the largest remaining opening, m."""
     off = 0.0
     for _ in range(6):
         forces(links, room.weightless, q, room.still, room.still, room.bodies)
@@ -236,7 +237,7 @@ def _move(links: PlantTree, cuts: Integers, tips: Floats, q: Floats, w: float, r
 
 @inline
 def _felt(room: LegRoom) -> float:
-    """What the crank feels of the forces in bodies, Bᵀτ, N·m."""
+    """Torque Bᵀτ of the forces in bodies at the crank, N·m."""
     felt = 0.0
     for i in range(len(room.ratio)):
         felt += room.ratio[i] * torque(room.bodies, i)
@@ -245,7 +246,7 @@ def _felt(room: LegRoom) -> float:
 
 @inline
 def _friction(links: PlantTree, cuts: Integers, numbers: Floats, lam: Floats, room: LegRoom) -> float:
-    """Fill the friction of all joints, of the forces in bodies and λ; what the crank feels of it, N·m."""
+    """Fill the friction of all joints for the forces in bodies and λ; returns its torque at the crank, N·m."""
     pin, mu, static, stribeck, viscous = numbers
     n, bodies = links.links, room.bodies
     for joint in range(n + len(cuts)):
@@ -256,7 +257,7 @@ def _friction(links: PlantTree, cuts: Integers, numbers: Floats, lam: Floats, ro
                     i = cuts[cut, side]
                     while i >= 0 and i != joint:
                         i = links.parent[i]
-                    if i == joint:  # λ pushes the first link of a cut, and the joint carries less
+                    if i == joint:  # λ acts on the first link of a cut, which reduces the load of the joint
                         fx -= (1.0 - 2.0 * side) * lam[2 * cut]
                         fy -= (1.0 - 2.0 * side) * lam[2 * cut + 1]
         else:
@@ -279,7 +280,7 @@ def _friction(links: PlantTree, cuts: Integers, numbers: Floats, lam: Floats, ro
 
 @inline
 def _constrain(links: PlantTree, cuts: Integers, lam: Floats, room: LegRoom) -> None:
-    """Fill λ from the passive rows, M q̈ + h + friction = Jᵀλ, of the forces in bodies."""
+    """Fill λ from the passive rows, M q̈ + h + friction = Jᵀλ, for the forces in bodies."""
     n, c = links.links, len(lam)
     for i in range(c):
         room.right[i] = torque(room.bodies, i) + room.rub[i]

@@ -2,8 +2,8 @@
 
     R_i = R_p Exp(n_i q_i),  o_i = o_p + R_p p_i;   forces F = m (a_c − g), moments d(I ω)/dt, summed back to the base
 
-A second set of equations, independent of the estimators' own (link axes there, base axes here), so that neither judges
-itself. Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368 (axis invariants).
+These equations are independent of the estimators' (link axes there, base axes here), so that each tests the other.
+Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368 (axis invariants).
 """
 
 from typing import Annotated, NamedTuple
@@ -16,7 +16,7 @@ from jointwatch_numba.layout import Integers, Layout, Matrix, Vector
 
 
 class PlantTree(Layout):
-    """A tree of links, as kernels read it."""
+    """A tree of links for kernels."""
 
     links: int
     parent: Annotated[Integers, "links"]  # −1: the base
@@ -28,10 +28,10 @@ class PlantTree(Layout):
 
 
 class Bodies(NamedTuple):
-    """What `forces` fills, in base axes; the row after the last link is the base."""
+    """Results of `forces` in base axes; the row after the last link is the base."""
 
     rotation: Floats  # (n + 1, 3, 3)
-    arm: Floats  # (n + 1, 3) m, from the parent's origin to the link's own
+    arm: Floats  # (n + 1, 3) m, from the parent's origin to the link's origin
     origin: Floats  # (n + 1, 3) m
     axis: Floats  # (n + 1, 3) of the joint
     spin: Floats  # (n + 1, 3) rad/s
@@ -45,7 +45,7 @@ class Bodies(NamedTuple):
 def tree(
     parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats
 ) -> PlantTree:
-    """The tree of these links; inertias: (n, 6) xx yy zz xy xz yz about the centre of mass, kg·m²."""
+    """Make the tree of these links; inertias: (n, 6) xx yy zz xy xz yz about the centre of mass, kg·m²."""
     axis, offset, mass, centre, inertia = (
         np.ascontiguousarray(one, np.float64) for one in (axes, offsets, masses, centres, inertias)
     )
@@ -62,7 +62,7 @@ def tree(
 
 @inline
 def bodies_of(n: int) -> Bodies:
-    """Room for the bodies of n links."""
+    """Allocate the bodies of n links."""
     base = np.zeros((n + 1, 3, 3))
     base[n, 0, 0] = base[n, 1, 1] = base[n, 2, 2] = 1.0
     return Bodies(
@@ -158,7 +158,7 @@ def _load(mass: float, centre: Floats, inertia: Floats, i: int, bodies: Bodies) 
 
 @inline
 def _accelerated(a: Floats, alpha: Floats, w: Floats, d: Floats, out: Floats) -> None:
-    """Fill out with a + α × d + ω × (ω × d), the acceleration of a point of a body that is d away."""
+    """Fill out with a + α × d + ω × (ω × d), the acceleration of a body's point at distance d."""
     ux, uy, uz = w[1] * d[2] - w[2] * d[1], w[2] * d[0] - w[0] * d[2], w[0] * d[1] - w[1] * d[0]
     out[0] = a[0] + alpha[1] * d[2] - alpha[2] * d[1] + w[1] * uz - w[2] * uy
     out[1] = a[1] + alpha[2] * d[0] - alpha[0] * d[2] + w[2] * ux - w[0] * uz
@@ -167,7 +167,7 @@ def _accelerated(a: Floats, alpha: Floats, w: Floats, d: Floats, out: Floats) ->
 
 @inline
 def torque(bodies: Bodies, i: int) -> float:
-    """About joint i's axis, N·m."""
+    """Torque about joint i's axis, N·m."""
     m, z = bodies.moment[i], bodies.axis[i]
     return float(m[0] * z[0] + m[1] * z[1] + m[2] * z[2])
 

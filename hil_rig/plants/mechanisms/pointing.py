@@ -1,11 +1,12 @@
-"""A pointing mechanism of two axes whose first bearing has clearance, its contact integrated in full and in real time.
+"""A pointing mechanism of two axes whose first bearing has clearance, with fully integrated contact, in real time.
 
-    joint 1 about Z₀ (gravity along −X₀), joint 2 across it at L₁ (MDH: (0, 0), (90°, L₁)); e the first pin's place in
-    its bearing: the whole chain stands on ë. Four equations for (ë_x, ë_y, α, β̈): the chain's force on the pin is the
-    contact's, τ₁ + R₂ F_t and τ₂ less its friction are the chain's torques. Contact as in journal.py.
+    joint 1 turns about Z₀ (gravity along −X₀), joint 2 across it at L₁ (MDH: (0, 0), (90°, L₁)); e is the first pin's
+    position in its bearing, and its acceleration ë moves the whole chain. Four equations for (ë_x, ë_y, α, β̈): the
+    chain's force on the pin is that of the contact; τ₁ + R₂ F_t, and τ₂ less its friction, are the chain's torques.
+    The contact is that of journal.py.
 
-`reduced` follows the load instead, e = c·(its direction) with F_n of the step before: for slow motion and long runs.
-Sun et al., Robotics 2021, 10, 36; their system values, L₁ = 0.1 m assumed.
+With `reduced` the pin follows the load instead, e = c·(its direction) with F_n of the previous step, for slow motion
+and long runs. Sun et al., Robotics 2021, 10, 36; the values are theirs, L₁ = 0.1 m is assumed.
 """
 
 from collections.abc import Sequence
@@ -26,33 +27,33 @@ from hil_rig.plants.mechanisms.shared import Driven, Shared
 from jointwatch_numba.layout import Layout, Matrix, Vector
 
 NUMBERS: Final = ("clearance", "mu", "slip", "pin", "stiffness", "loss", "coulomb_2", "slip_2")
-# columns of what is played
-ANGLES: Final = 0  # and the next, rad
-TORQUES: Final = 2  # and the next, N·m, held for a tick
-PLACE: Final = 4  # and the next, m, e of the first pin
+# columns of `exact`; those of two axes or components have two
+ANGLES: Final = 0  # and 1, rad
+TORQUES: Final = 2  # and 3, N·m, held for a tick
+PLACE: Final = 4  # and 5, m, e of the first pin
 NORMAL: Final = 6  # N
 POWER: Final = 7  # W, of the contact
 RING: Final = 8  # rad, the first joint's ring encoder
-SPEEDS: Final = 9  # and the next, rad/s
+SPEEDS: Final = 9  # and 10, rad/s
 COLUMNS: Final = 11
-STEP: Final = 5e-5  # N·m, of the torque on the wire
-FRESH: Final = 10  # steps that the mass matrix is kept: the angles move by micrometres
+STEP: Final = 5e-5  # N·m, resolution of the torque on the wire
+FRESH: Final = 10  # steps for which the mass matrix is kept, while the links move by micrometres
 
 
 class PointingMotion(Layout):
-    """Two Fourier series of five harmonics, and how they are followed and felt."""
+    """Two Fourier series of five harmonics, and the settings of controller, integration and sensor."""
 
     sines: Annotated[Matrix, "axes", "harmonics"]  # rad
     cosines: Annotated[Matrix, "axes", "harmonics"]  # rad
     centres: Annotated[Vector, "axes"]  # rad
     omega: float  # rad/s, of the first harmonic
-    step: float  # s, about
+    step: float  # s, approximately
     ring: float  # m, radius of the ring encoder
     reduced: bool  # the contact follows the load
 
 
 class PointingRoom(NamedTuple):
-    """What a step writes on; the four unknowns are ë_x, ë_y and the accelerations of both joints."""
+    """Working memory of a step; the four unknowns are ë_x, ë_y and the accelerations of both joints."""
 
     bodies: Bodies
     mass: Floats  # (4, 4)
@@ -66,18 +67,18 @@ class PointingRoom(NamedTuple):
 
 
 class PointingState(Layout):
-    """Where the mechanism is."""
+    """The state of motion of the mechanism."""
 
     angles: Annotated[Vector, "2"]  # rad
     rates: Annotated[Vector, "2"]  # rad/s
-    place: Annotated[Vector, "2"]  # m, e, of the first pin in its bearing
+    place: Annotated[Vector, "2"]  # m, e, position of the first pin in its bearing
     drift: Annotated[Vector, "2"]  # m/s, ė
-    met: float = SLOWEST  # m/s at which the surfaces met; below 0: they do not touch. Reduced: N, the normal force
+    met: float = SLOWEST  # m/s at which the surfaces met, negative while they do not touch; reduced: N, normal force
     time: float = 0.0  # ticks
 
 
 class PointingSettings(PlantSettings):
-    """System values of the paper; its missing ones chosen."""
+    """The values of the paper; those that it does not give are chosen."""
 
     mass_1: float = Setting(default=2.1391, gt=0, description="kg")
     centre_1: float = Setting(default=0.04821, description="m")
@@ -104,13 +105,14 @@ class PointingSettings(PlantSettings):
     torque_noise: float = Setting(default=1e-4, ge=0, description="N·m, standard deviation, white")
     ring_radius: float = Setting(default=0.03, gt=0, description="m, of the link's ring encoder with one read head")
     sensors: Literal["near", "ring"] = Setting(
-        default="near", description="of the first pin: two proximity sensors, or the link's ring as second encoder"
+        default="near",
+        description="sensors of the first pin: two proximity sensors, or the link's ring as second encoder",
     )
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """Both joints; the first with its ring encoder and two proximity sensors."""
+        """Build both joints; the first has a ring encoder and two proximity sensors."""
         if joints != 2:
-            raise RigError(f"expected the two axes that there are, found --joints {joints}")
+            raise RigError(f"expected --joints 2, since this mechanism has two axes, found --joints {joints}")
         shared = Shared(Pointing(self, jumps), 2)
         noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
         ring = MessageField("ring", 32, "counts", counts_per_rev=1 << self.bits)
@@ -127,18 +129,18 @@ class PointingSettings(PlantSettings):
         return {"joint1": first, "joint2": second}
 
     def _bearing(self) -> dict[str, float]:
-        """What the configuration says of the first bearing."""
+        """Return the first bearing's table of the configuration."""
         tree = self.tree()
         centre = float(tree.mass @ [self.centre_1, self.reach + self.centre_2] / tree.mass.sum())
         pull = {} if self.vertical else {"centre": centre}
         return {"ring_radius": self.ring_radius, "gravity": 0.0 if self.vertical else GRAVITY, **pull}
 
     def data_sheet(self) -> str:
-        """Bodies about right, lengths right; the base's x is up where joint 1 lies."""
+        """Return a URDF with exact lengths and approximate bodies; the base's x is up if joint 1 is horizontal."""
         return urdf("pointing", self.tree(), "0 0 0" if self.vertical else f"0 {-np.pi / 2:.9f} 0")
 
     def tree(self) -> PlantTree:
-        """Links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""
+        """Return the links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""
         x = np.array([1.0, 0.0, 0.0])
         inertias = np.zeros((2, 6))
         inertias[0, 2] = self.inertia_1 - self.mass_1 * self.centre_1**2
@@ -226,13 +228,13 @@ def _weigh(links: PlantTree, q: Floats, room: PointingRoom) -> None:
 
 @inline
 def _glide(numbers: Floats, state: PointingState, room: PointingRoom) -> float:
-    """A step's accelerations with the pin where the load presses it; W, power of the contact."""
+    """Compute a step's accelerations with the pin where the load presses it; returns the contact's power, W."""
     c, mu, slip, R, _stiffness, _loss, _coulomb_2, _slip_2 = numbers
     mass, A, b, v = room.mass, room.matrix, room.right, state.rates
     tangent = -mu * state.met * np.tanh(v[0] * R / slip)
     b[2] += R * tangent
     A[:, :] = mass
-    A[0, 0], A[1, 1] = 1.0, 1.0  # the pin's own motion is too slow to count
+    A[0, 0], A[1, 1] = 1.0, 1.0  # the pin's motion in the bearing is slow enough to be neglected
     A[0, 1] = A[0, 2] = A[0, 3] = A[1, 0] = A[1, 2] = A[1, 3] = A[2, 0] = A[2, 1] = A[3, 0] = A[3, 1] = 0.0
     px, py = b[0], b[1]
     b[0] = b[1] = 0.0
@@ -250,7 +252,7 @@ def _glide(numbers: Floats, state: PointingState, room: PointingRoom) -> float:
 
 @inline
 def _touch(numbers: Floats, table: Floats, state: PointingState, room: PointingRoom) -> tuple[float, float]:
-    """A step's accelerations with the pin moving freely in its bearing; N, the normal force, and W, its power."""
+    """Compute a step's accelerations with the pin free in its bearing; returns normal force, N, and its power, W."""
     c, mu, slip, R, K, loss, _coulomb_2, _slip_2 = numbers
     b, drift = room.right, state.drift
     ex, ey = state.place[0], state.place[1]
@@ -282,7 +284,7 @@ def _touch(numbers: Floats, table: Floats, state: PointingState, room: PointingR
 
 @inline
 def _hold(links: PlantTree, gravity: Floats, motion: PointingMotion, state: PointingState, room: PointingRoom) -> None:
-    """Fill the controllers' torques of a tick; the motion begins where it is wanted."""
+    """Fill the controllers' torques of a tick; the motion begins on the trajectory."""
     wanted = room.wanted
     _wish(motion, state.time * TICK, wanted)
     if state.time == 0.0:

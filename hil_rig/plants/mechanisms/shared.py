@@ -21,7 +21,7 @@ class Simulation(Protocol):
         """Return the next samples without sensors, (count, columns)."""
 
     def parameters(self) -> Mapping[str, float]:
-        """Parameters as they are now, by name."""
+        """Return the present parameters by name."""
 
 
 class Shared:
@@ -65,10 +65,12 @@ class Driven:
         step: float = 2e-3,
         tables: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
+        """Make a joint.
 
-        noise: (columns,) white standard deviations, in SI; the position is rounded instead. step: N·m, of the torque on
-        the wire, which has 16 bits of it. tables: of the joint in the configuration, in addition to its model.
+        columns: of the simulation: position, torque, then further ones; extra: field, role and scale of each further
+        one; noise: (columns,) standard deviations of white noise in SI; the position is rounded instead; step: N·m,
+        resolution of the torque on the wire, which has 16 bits; tables: of the joint in the configuration, in addition
+        to its model.
         """
         self.rate, self.model, self.tables = rate, model, tables or {}
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
@@ -87,7 +89,7 @@ class Driven:
         self.roles: Mapping[str, Role] = roles
 
     def rows(self, count: int) -> Floats:
-        """The next samples as measured."""
+        """Return the next measured samples."""
         values = self._shared.take(self._reader, count)[:, self._columns].copy()
         values += self._noise * self._rng.standard_normal(values.shape)
         values[:, 0] = encoder(values[:, 0], self._bits)
@@ -102,5 +104,5 @@ class Driven:
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Parameters of the whole mechanism, as they are now."""
+        """Return the present parameters of the whole mechanism."""
         return self._shared.simulation.parameters()

@@ -1,8 +1,8 @@
-"""A tree of five axes whose bearings rub under what they carry, in real time (Guo, Ju, Wang 2024, first case).
+"""A tree of five axes whose friction depends on their bearings' load, in real time (Guo, Ju, Wang 2024, first case).
 
     τ_f = μ T_N tanh(ω/ε) + c_v ω,   T_N = R_p f_r + R_n f_a + (R_p/R_b) m_b,   μ = μ_c + (μ_s − μ_c) exp(−(ω/ω_s)²)
 
-Forward dynamics with a fixed point over the friction, warm from the step before; all axes vertical, gravity along them.
+Forward dynamics with a fixed-point iteration of the friction that starts from the previous step; all axes are vertical.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ from jointwatch_numba.layout import Layout, Matrix, Vector
 
 JOINTS: Final = 5
 SUBSTEPS: Final = 4  # per sample
-ITERATIONS: Final = 3  # of the fixed point in a step; the next step goes on from there
+ITERATIONS: Final = 3  # of the fixed point in a step; the next step continues from there
 EPSILON: Final = 1e-3  # rad/s
 ROUNDING: Final = 1e-6  # N·m: a smaller change counts as rounding
 PERIODS: Final = (0.31, 0.47, 0.71)  # Hz, of the motion
-STEP: Final = 1e-2  # N·m, of the torque on the wire: joint 1 takes up to 170
+STEP: Final = 1e-2  # N·m, resolution of the torque on the wire: joint 1 needs up to 170
 FRICTION: Final = ("pin", "arm", "bending", "mu", "mu_static", "stribeck", "viscous")
 
 
 def published() -> PlantTree:
-    """The paper's table, as read in the design."""
+    """The links of the paper's table."""
     offsets = np.array([[0, 0, 0], [-0.4, 0, 0], [0.6, 1.0392, 0], [-0.2, 0, 0], [0.6, -1.0392, 0]])
     centres = np.array([[-0.2, 0, 0], [0.3, 0.5196, 0], [0.3, -0.5196, 0], [0.3, -0.5196, 0], [0.3, 0.5196, 0]])
     masses = np.array([1.0, 3.0, 2.0, 3.0, 2.0])
@@ -48,15 +48,15 @@ class Tree5Settings(PlantSettings):
     mu_static: float = Setting(default=0.1, ge=0, le=0.5, description="μ_s")
     stribeck: float = Setting(default=0.03, gt=0, description="ω_s, rad/s")
     viscous: float = Setting(default=0.05, ge=0, description="c_v, N·m·s/rad")
-    amplitude: float = Setting(default=0.4, gt=0, description="rad, of each of three sines a joint")
+    amplitude: float = Setting(default=0.4, gt=0, description="rad, of each of a joint's three sines")
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     bits: int = Setting(default=20, ge=8, le=28)
     torque_noise: float = Setting(default=0.02, ge=0, description="N·m, standard deviation, white")
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """All of its joints, on one simulation."""
+        """Build all joints of one simulation."""
         if joints != JOINTS:
-            raise RigError(f"expected the five axes that there are, found --joints {joints}")
+            raise RigError(f"expected --joints 5, since this mechanism has five axes, found --joints {joints}")
         shared = Shared(Tree5(self, seed, jumps), joints)
         noise = np.array([0.0, self.torque_noise])
         return {
@@ -76,12 +76,12 @@ class Tree5Settings(PlantSettings):
         }
 
     def data_sheet(self) -> str:
-        """Bodies about right, lengths right."""
+        """Return a URDF with exact lengths and approximate bodies."""
         return urdf("tree5", published())
 
 
 class TreeMotion(Layout):
-    """Three sines a joint, which the controllers follow."""
+    """The reference of the controllers: three sines for each joint."""
 
     amplitude: Annotated[Matrix, "joints", "sines"]  # rad
     frequency: Annotated[Matrix, "joints", "sines"]  # rad/s
@@ -89,12 +89,12 @@ class TreeMotion(Layout):
 
 
 class TreeState(Layout):
-    """Where the tree is."""
+    """The state of motion of the tree."""
 
     angles: Annotated[Vector, "joints"]  # rad
     rates: Annotated[Vector, "joints"]  # rad/s
-    friction: Annotated[Vector, "joints"]  # N·m, of the step before
-    contraction: float = 0.0  # the largest yet of the fixed point over the friction
+    friction: Annotated[Vector, "joints"]  # N·m, in the previous step
+    contraction: float = 0.0  # largest contraction of the fixed-point iteration so far
     time: float = 0.0  # steps
 
 
@@ -118,9 +118,9 @@ class Tree5(SimulatedPlant):
         self._state.rates[:] = (motion.amplitude * motion.frequency * np.cos(motion.phase)).sum(axis=1)
 
     def exact(self, count: int) -> Floats:
-        """(count, 15): positions, torques, velocities."""
+        """Return (count, 15): positions, torques, velocities."""
         out = super().exact(count)
-        if not self._state.contraction < SETTLES:  # nor where it is not a number any more
+        if not self._state.contraction < SETTLES:  # also true if it is NaN
             raise RigError(LOCKED)
         return out
 
@@ -130,7 +130,7 @@ class Tree5(SimulatedPlant):
 
 @inline
 def rubbing(bodies: Bodies, i: int, numbers: Floats, speed: float) -> float:
-    """τ_f of a joint, N·m."""
+    """Friction τ_f of a joint, N·m."""
     f, m, z = bodies.force[i], bodies.moment[i], bodies.axis[i]
     fz = f[0] * z[0] + f[1] * z[1] + f[2] * z[2]
     mz = torque(bodies, i)
@@ -146,7 +146,7 @@ def rubbing(bodies: Bodies, i: int, numbers: Floats, speed: float) -> float:
 
 @inline
 def _controlled(motion: TreeMotion, mass: Floats, time: float, q: Floats, dq: Floats, drive: Floats) -> None:
-    """Fill the drives' torques, N·m, without what carries the weight; mass: (n, n) kg·m²; time: s."""
+    """Fill the drives' torques, N·m, without gravity compensation; mass: (n, n) kg·m²; time: s."""
     for i in range(len(q)):
         wanted = speed = 0.0
         for k in range(motion.amplitude.shape[1]):

@@ -10,11 +10,11 @@ from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, 
 from hil_rig.plants.robots.dynamics import body
 
 PAYLOAD: Final = {"mass": 0.0, "x": 0.0, "y": 0.0, "z": 0.0, "gyration": 0.06}  # kg, m in the last link's frame
-BASE: Final = {"tilt": 0.0, "about": 0.0}  # rad, and the direction in the base's xy of the axis that it turns about
+BASE: Final = {"tilt": 0.0, "about": 0.0}  # rad, and rad, direction of the tilt axis in the base's xy plane
 
 
 class ArmAxis:
-    """A joint of an arm, with its part of the whole simulation."""
+    """A joint of an arm, which takes its part of the whole simulation."""
 
     def __init__(self, arm: "Arm", node: int, messages: tuple[Message, ...], roles: Mapping[str, Role]) -> None:
         self.rate = arm.rate
@@ -57,7 +57,10 @@ class Arm:
         jumps: Sequence[Jump],
         groups: Mapping[str, Sequence[str]],
     ) -> None:
-        """joints: parameters of each. groups: names of several parameters of one joint. Raises RigError."""
+        """Make the arm.
+
+        joints: parameters of each joint; groups: names for several parameters of one joint. Raises RigError.
+        """
         self.rate, self.joints = rate, len(joints)
         names = [f"joint{node}" for node in range(1, self.joints + 1)]
         values = {f"{name}.{key}": value for name, own in zip(names, joints, strict=True) for key, value in own.items()}
@@ -99,7 +102,7 @@ class Arm:
         return found
 
     def exact(self, count: int) -> Floats:
-        """The next samples of all axes without sensors, (count, joints, quantities), for programs that need no wire."""
+        """Return the next samples of all axes without sensors, (count, joints, quantities), for use without a wire."""
         parts = []
         while count > 0:
             stretch = self.parameters.next_stretch(count)
@@ -109,7 +112,7 @@ class Arm:
         return np.concatenate(parts)
 
     def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
-        """(count, joints, quantities) while parameters (joints, parameters) and links (joints, LINK) hold."""
+        """Simulate (count, joints, quantities) with constant parameters (joints, parameters), links (joints, LINK)."""
         raise NotImplementedError
 
     def measured(self, exact: Floats) -> Floats:
@@ -137,6 +140,6 @@ class ArmSettings(PlantSettings):
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """Build all axes of one simulation. Raises RigError."""
         if joints != self.axes:
-            raise RigError(f"expected --joints {self.axes} or none: this robot has as many, found {joints}")
+            raise RigError(f"expected --joints {self.axes}, since this robot has {self.axes} axes, found {joints}")
         arm = self.arm(seed, jumps)
         return {f"joint{node}": arm.axis(node) for node in range(1, self.axes + 1)}

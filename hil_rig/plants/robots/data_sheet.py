@@ -8,8 +8,8 @@ import numpy as np
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.fourier import MotionLimits
 
-WRONG: Final = 0.15  # of a mass and of an inertia, one deviation
-SHIFTED: Final = 0.01  # m, of a centre
+WRONG: Final = 0.15  # relative standard deviation of a mass and of an inertia from the truth
+SHIFTED: Final = 0.01  # m, standard deviation of a centre of mass from the truth
 
 
 class DataSheet(NamedTuple):
@@ -17,12 +17,12 @@ class DataSheet(NamedTuple):
 
     name: str
     rows: Floats  # (n, 4) α, a, d, offset (Craig)
-    links: Floats  # (n, LINK), the true ones
+    links: Floats  # (n, LINK), the true parameters
     limits: MotionLimits
     effort: Sequence[float]  # N·m
 
     def urdf(self) -> str:
-        """The file's text: joints joint1 … in a chain."""
+        """Return the file's text, with joints joint1 … in a chain."""
         rng = np.random.default_rng(0xDA7A)
         parts = ['<?xml version="1.0"?>', f'<robot name="{self.name}">', '  <link name="base"/>']
         for node, (row, link) in enumerate(zip(self.rows, self.links, strict=True), 1):
@@ -48,7 +48,7 @@ class DataSheet(NamedTuple):
 
 
 def _link(node: int, link: Floats, rng: np.random.Generator) -> list[str]:
-    """Return one body with its mass, centre, and inertia about the centre, each somewhat wrong."""
+    """Return one body with its mass, centre, and inertia about the centre, all of them inexact."""
     mass, centre = link[9], link[6:9] / link[9]
     about = np.empty((3, 3))
     about[np.triu_indices(3)] = link[:6]

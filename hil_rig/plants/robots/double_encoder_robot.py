@@ -4,10 +4,10 @@
     τ_w = K δ + K3 δ³ + D δ̇ + hysteresis           δ = dz(θ_m − q_l − A sin(2 N θ_m); b), inside the gap τ_w = 0
     τ_f = tanh(θ̇_m/ε) [C± + S exp(−(θ̇_m/v_s)²) + μ |τ_w|] + V± θ̇_m
 
-(Liu et al., Actuators 2023, 12, 454, with a UR10's geometry and a 1 kg tool.) θ_m is the motor's angle through the
-gear N. Twelve states, and a bristle a spring for its hysteresis. Ten semi-implicit steps a sample; the controller holds
-its torque for a sample, and the torque that is logged is the one that begins to act. Motor sides on one bus, link sides
-on the other.
+(Liu et al., Actuators 2023, 12, 454, with a UR10's geometry and a 1 kg tool.) θ_m is the motor's angle at the output of
+the gear N. There are twelve states, and a bristle for the hysteresis of each spring. A sample takes ten semi-implicit
+steps; the controller holds its torque for a sample, and the logged torque is the one that begins to act. The motor
+sides are on one bus, the link sides on the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ GROUPS: Final = {
     "lost_motion": ("gap",),
     "friction": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
 }
-LIMITS: Final = MotionLimits(  # of motions that are drawn: the peaks of the paper's Table 3, up to whole degrees
+LIMITS: Final = MotionLimits(  # of random motions: the peaks of the paper's Table 3, rounded up to whole degrees
     np.radians((99.0, 66.0, 54.0, 79.0, 111.0, 73.0)),
     np.radians((87.0, 43.0, 24.0, 48.0, 68.0, 60.0)),
     np.radians((96.0, 53.0, 26.0, 50.0, 58.0, 60.0)),
@@ -93,7 +93,7 @@ LIMITS: Final = MotionLimits(  # of motions that are drawn: the peaks of the pap
 NOISE: Final = np.array((2.0, 2.0, 1.5, 0.3, 0.3, 0.2))  # N·m, standard deviation, white
 TORQUE_CONSTANT: Final = np.array((20.0, 20.0, 12.0, 6.0, 6.0, 6.0))  # N·m/A at the joint
 # quantities of `exact`, each per joint
-MOTOR: Final = 0  # rad, behind the gear
+MOTOR: Final = 0  # rad, at the gear's output
 LINK: Final = 1  # rad
 SPEED: Final = 2  # rad/s, of the motor
 TORQUE: Final = 3  # N·m, of the motor
@@ -102,14 +102,14 @@ JOINT: Final = 5  # N·m, through the spring
 
 
 class DoubleEncoderRobotSettings(ArmSettings):
-    """What may be chosen; the drives' parameters change by jumps."""
+    """Settings of the robot; jumps change the drives' parameters."""
 
     axes: ClassVar[int] = JOINTS
     trajectory: FourierMotion = FourierMotion()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     gear: int = Setting(default=100, gt=0, description="N")
     motor_bits: int = Setting(default=17, ge=8, le=20, description="encoder, before the gear")
-    link_bits: int = Setting(default=20, ge=8, le=28, description="encoder, behind the gear")
+    link_bits: int = Setting(default=20, ge=8, le=28, description="encoder, at the gear's output")
     bandwidth: float = Setting(default=60.0, gt=0, description="rad/s, of the controller")
     noise: float = Setting(default=1.0, ge=0, description="× the torque noise 2, 2, 1.5, 0.3, 0.3, 0.2 N·m")
     coulomb: float = Setting(default=1.0, ge=0, description="× dry friction of all joints, from the beginning")
@@ -152,7 +152,7 @@ class DoubleEncoderRobot(Arm):
         self._rest()
 
     def axis(self, node: int) -> ArmAxis:
-        """Motor side on the first bus, link side on the second."""
+        """Return one axis: its motor side is on the first bus, its link side on the second."""
         motor_steps = self._settings.gear << self._settings.motor_bits
         motor = (
             MessageField("position", 32, "counts", counts_per_rev=motor_steps),
@@ -174,11 +174,11 @@ class DoubleEncoderRobot(Arm):
         motion = (amplitude, self._series.omega)
         _run(self.geometry, links, drives, *control, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
-            raise RigError("the arm flew apart: its controller does not hold what it is to carry or to do")
+            raise RigError("the simulation of the arm diverged: its controller cannot hold this load or motion")
         return out
 
     def measured(self, exact: Floats) -> Floats:
-        """Motor position (rad), motor current (A), link position (rad)."""
+        """Return motor position (rad), motor current (A), link position (rad)."""
         settings = self._settings
         noise = settings.noise * NOISE * self._rng.standard_normal(exact.shape[:2])
         motor = encoder(exact[:, :, MOTOR] * settings.gear, settings.motor_bits) / settings.gear
@@ -186,7 +186,7 @@ class DoubleEncoderRobot(Arm):
         return np.stack((motor, current, encoder(exact[:, :, LINK], settings.link_bits)), axis=2)
 
     def _design(self) -> Floats:
-        """Stiffness and damping (joints, 2) for the bandwidth, at the inertia in the middle of the motion."""
+        """Stiffness and damping (joints, 2) of the controller for its bandwidth, at the inertia in mid-motion."""
         M = np.empty((1, JOINTS, JOINTS))
         mass_matrices(self.geometry, self._nominal, np.zeros((1, JOINTS)), M)
         inertia = np.diag(M[0]) + np.array(DRIVE["inertia"])
@@ -194,7 +194,7 @@ class DoubleEncoderRobot(Arm):
         return np.ascontiguousarray(np.column_stack((wide**2 * inertia, 1.4 * wide * inertia)))
 
     def _rest(self) -> None:
-        """Positions at which the springs carry the weight; the motors are where the motion begins."""
+        """Set the positions at which the springs hold the weight; the motors are where the motion begins."""
         motor = self._series.at(np.zeros(1))[0]
         link, torque, none = motor.copy(), np.empty((1, JOINTS)), np.zeros((1, JOINTS))
         K, K3 = np.array(DRIVE["stiffness"]), np.array(DRIVE["stiffness_cubic"])
@@ -216,9 +216,9 @@ def links() -> Floats:
 def _drive(
     own: Floats, cycles: float, step: float, torque: float, j: int, state: DoubleEncoderRobotState
 ) -> tuple[float, float, float]:
-    """A step of a drive and its bristle: torque through the spring and friction, N·m; the motor's next speed, rad/s.
+    """Compute a step of a drive: torques of spring and friction, N·m, and the motor's next speed, rad/s.
 
-    own: (DRIVE,) of joint j; cycles: of the gear's ripple a turn.
+    own: (DRIVE,) of joint j; cycles: of the gear's ripple per turn.
     """
     J, K, K3, D, H, width, A, C_forward, C_backward, V_forward, V_backward, S, v_s, load, _push, gap = own
     motor, speed, bristle = state.motor[j], state.motor_speed[j], state.bristle[j]
@@ -227,7 +227,7 @@ def _drive(
     rate = speed - state.link_speed[j] - A * cycles * np.cos(cycles * motor) * speed
     joint = K * twist + K3 * twist**3 + D * rate + H * bristle
     if gap > 0.0 and twist == 0.0:
-        joint = rate = 0.0  # nothing touches: the bristle stays as it is
+        joint = rate = 0.0  # no contact: the bristle stays as it is
     state.bristle[j] = bristle + step / width * (rate - np.abs(rate) * bristle)
     dry, viscous = (C_forward, V_forward) if speed >= 0.0 else (C_backward, V_backward)
     dry += S * np.exp(-((speed / v_s) ** 2)) + load * np.abs(joint)

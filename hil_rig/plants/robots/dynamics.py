@@ -1,7 +1,7 @@
-"""A serial arm's inverse dynamics, mass matrix and acceleration, in link axes: what the robots' plants share.
+"""A serial arm's inverse dynamics, mass matrix and acceleration in link axes, shared by the robots' plants.
 
-Rows of modified Denavit-Hartenberg parameters, ^{i-1}T_i = Rx(α) Tx(a) Rz(q + offset) Tz(d) (Craig). Of a link ten
-parameters about the origin of its frame: Ixx Ixy Ixz Iyy Iyz Izz mx my mz m. Newton-Euler outwards and back (Luh,
+An arm has rows of modified Denavit-Hartenberg parameters, ^{i-1}T_i = Rx(α) Tx(a) Rz(q + offset) Tz(d) (Craig), and
+each link ten parameters about the origin of its frame: Ixx Ixy Ixz Iyy Iyz Izz mx my mz m. Newton-Euler recursion (Luh,
 Walker, Paul 1980); mass matrix by composite bodies (Walker, Orin 1982); gravity is an acceleration of the base.
 """
 
@@ -23,10 +23,10 @@ OFFSET: Final = 4  # of the joint's angle, rad
 
 
 class Scratch(NamedTuple):
-    """What the recursions write on; see `scratch`."""
+    """Working memory of the recursions; see `scratch`."""
 
-    turn: Floats  # (n, 3, 3) rotation of a link's axes in those of the one before
-    origin: Floats  # (n, 3) in the axes of the one before
+    turn: Floats  # (n, 3, 3) rotation of a link's axes relative to those of the previous link
+    origin: Floats  # (n, 3) in the axes of the previous link
     spin: Floats  # (n, 3) angular velocity
     twist: Floats  # (n, 3) angular acceleration
     pull: Floats  # (n, 3) acceleration of the origin
@@ -38,19 +38,19 @@ class Scratch(NamedTuple):
 
 
 def geometry(rows: Floats) -> Floats:
-    """Rows of (α, a, d, offset) in rad and m as the kernels take them, (n, 5)."""
+    """Convert rows of (α, a, d, offset) in rad and m into the form of the kernels, (n, 5)."""
     return np.column_stack((np.cos(rows[:, 0]), np.sin(rows[:, 0]), rows[:, 1:]))
 
 
 def body(mass: float, centre: Floats, about_centre: Floats) -> Floats:
-    """Ten parameters of a body, (LINK,): mass (kg), centre (3,) m, inertia about the centre (3, 3) kg·m²."""
+    """The ten parameters (LINK,) of a body from mass (kg), centre (3,) m, inertia about the centre (3, 3) kg·m²."""
     inertia = about_centre + mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
     return np.concatenate((inertia[np.triu_indices(3)], mass * centre, [mass]))
 
 
 @inline
 def scratch(n: int) -> Scratch:
-    """Room for an arm of n joints."""
+    """Allocate the working memory of an arm with n joints."""
     return Scratch(
         np.empty((n, 3, 3)),
         np.empty((n, 3)),
@@ -80,7 +80,7 @@ def place(arm: Floats, q: Floats, room: Scratch) -> None:
 
 @inline
 def inverse(links: Floats, dq: Floats, ddq: Floats, gravity: float, room: Scratch, torque: Floats) -> None:
-    """Fill torque (n,), N·m, of the motion; `place` must have been called."""
+    """Fill the torque (n,), N·m, for a motion; `place` must have been called."""
     n = len(links)
     for i in range(n):
         R, p = room.turn[i], room.origin[i]
@@ -111,7 +111,7 @@ def inverse(links: Floats, dq: Floats, ddq: Floats, gravity: float, room: Scratc
 
 @inline
 def _alone(link: Floats, w: Floats, t: Floats, a: Floats, force: Floats, moment: Floats) -> None:
-    """Fill the force and moment that one link needs: m a + α×h + w×(w×h), and h×a + I α + w×I w."""
+    """Fill the force and moment of one link: m a + α×h + w×(w×h), and h×a + I α + w×I w."""
     xx, xy, xz, yy, yz, zz = link[0], link[1], link[2], link[3], link[4], link[5]
     hx, hy, hz, m = link[6], link[7], link[8], link[9]
     ux, uy, uz = w[1] * hz - w[2] * hy, w[2] * hx - w[0] * hz, w[0] * hy - w[1] * hx
@@ -128,7 +128,7 @@ def _alone(link: Floats, w: Floats, t: Floats, a: Floats, force: Floats, moment:
 
 @inline
 def _carry(R: Floats, p: Floats, f: Floats, n: Floats, force: Floats, moment: Floats) -> None:
-    """Add a wrench of a link to that of the one before."""
+    """Add the wrench of a link to that of the previous link."""
     fx = R[0, 0] * f[0] + R[0, 1] * f[1] + R[0, 2] * f[2]
     fy = R[1, 0] * f[0] + R[1, 1] * f[1] + R[1, 2] * f[2]
     fz = R[2, 0] * f[0] + R[2, 1] * f[1] + R[2, 2] * f[2]
@@ -163,12 +163,12 @@ def masses(links: Floats, room: Scratch) -> None:
 
 @inline
 def _merge(R: Floats, p: Floats, link: Floats, before: Floats) -> None:
-    """Add a body to the one before it."""
+    """Add a body to the previous one."""
     m = link[9]
     hx = R[0, 0] * link[6] + R[0, 1] * link[7] + R[0, 2] * link[8]
     hy = R[1, 0] * link[6] + R[1, 1] * link[7] + R[1, 2] * link[8]
     hz = R[2, 0] * link[6] + R[2, 1] * link[7] + R[2, 2] * link[8]
-    # R I Rᵀ, then from the link's origin to the one before: h·p + p·h + m p·p on the diagonal, less the outer products
+    # R I Rᵀ, then moved to the previous origin: h·p + p·h + m p·p on the diagonal, less the outer products
     shift = 2.0 * (hx * p[0] + hy * p[1] + hz * p[2]) + m * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
     k = 0
     for r in range(3):

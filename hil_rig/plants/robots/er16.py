@@ -1,9 +1,9 @@
-"""The first three axes of an ER-16 with the published parameters, friction that bends in an arctangent, PID control.
+"""The first three axes of an ER-16 with the published parameters, friction with an arctangent, and PID control.
 
     τ = Φ(q, q̇, q̈) θ + f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
 
-Ding et al., J. Robotics 2018, 8219123, Table 3. θ are fifteen base parameters: taken as standard parameters, all others
-zero, they make the same torque. The paper gives no geometry: d1 = 0.5, a1 = 0.15, a2 = 0.6 m.
+Ding et al., J. Robotics 2018, 8219123, Table 3. θ are fifteen base parameters: used as standard parameters, with all
+others zero, they give the same torque. The paper gives no geometry; d1 = 0.5, a1 = 0.15, a2 = 0.6 m are chosen.
 """
 
 from collections.abc import Sequence
@@ -43,17 +43,17 @@ FRICTION: Final = {
     "bend_rate": (6.9975, 19.7363, 5.0),  # fb, s/rad
     "push": (0.0, 0.0, 0.0),  # N·m
 }
-LIMITS: Final = MotionLimits(  # of motions that are drawn: inside the paper's Table 1 (hil_rig/papers/er16)
+LIMITS: Final = MotionLimits(  # of random motions: within the paper's Table 1 (hil_rig/papers/er16)
     np.radians((90.0, 60.0, 60.0)),
     np.radians((60.0, 50.0, 60.0)),
-    np.radians((50.0, 40.0, 65.0)),  # those of Table 1
+    np.radians((50.0, 40.0, 65.0)),  # equal to those of Table 1
 )
 NOISE: Final = np.array((3.0, 8.0, 4.0))  # N·m
 TORQUE_CONSTANT: Final = np.array((60.0, 80.0, 50.0))  # N·m/A at the joint
 
 
 class Er16Settings(ArmSettings):
-    """What may be chosen; the friction changes by jumps."""
+    """Settings of the arm; jumps change its friction."""
 
     axes: ClassVar[int] = JOINTS
     trajectory: FourierMotion = FourierMotion()
@@ -63,7 +63,7 @@ class Er16Settings(ArmSettings):
     noise: float = Setting(default=1.0, ge=0, description="× the torque noise 3, 8, 4 N·m")
 
     def arm(self, seed: int, jumps: Sequence[Jump]) -> "Er16":
-        """The whole simulation. Raises RigError."""
+        """Make the simulation of the whole arm. Raises RigError."""
         return Er16(self, seed, jumps)
 
 
@@ -77,7 +77,7 @@ class Er16(RigidArm):
         self._rng = np.random.default_rng([seed, 0xE16])
 
     def axis(self, node: int) -> ArmAxis:
-        """Position and current."""
+        """Return one axis, which sends position and current."""
         fields = (
             MessageField("position", 32, "counts", counts_per_rev=1 << self._settings.encoder_bits),
             MessageField("current", 16, "A", 1e-3),
@@ -89,14 +89,14 @@ class Er16(RigidArm):
         return ArmAxis(self, node, (Message("STATE", fields),), roles)
 
     def measured(self, exact: Floats) -> Floats:
-        """Position (rad), motor current (A)."""
+        """Return position (rad) and motor current (A)."""
         noise = self._settings.noise * NOISE * self._rng.standard_normal(exact.shape[:2])
         current = (exact[:, :, TORQUE] + noise) / TORQUE_CONSTANT
         return np.stack((self.encoded(exact, self._settings.encoder_bits), current), axis=2)
 
 
 def links() -> Floats:
-    """The published base parameters as those of the links, (joints, LINK)."""
+    """The published base parameters as parameters of the links, (joints, LINK)."""
     found = np.zeros((JOINTS, LINK))
     found[0, 5] = FIRST
     found[1], found[2] = SECOND, THIRD

@@ -1,8 +1,8 @@
-"""Periodic motion of all joints at once: a finite Fourier series, from a file of coefficients or drawn from a seed.
+"""Periodic motion of all joints: a finite Fourier series, from a file of coefficients or random.
 
     q(t) = q0 + Σ_l a_l/(l w) sin(l w t) − b_l/(l w) cos(l w t),   l = 1 … N          (Swevers et al. 1997)
 
-A file is a CSV with one row a joint and the columns frequency (Hz), q0 (rad), a1 … aN, b1 … bN (rad/s).
+A file is a CSV with one row for each joint and the columns frequency (Hz), q0 (rad), a1 … aN, b1 … bN (rad/s).
 """
 
 import csv
@@ -19,16 +19,16 @@ HARMONICS: Final = 5
 
 
 class FourierMotion(FrozenSettings):
-    """The motion that the arm is commanded to follow; without a file one is drawn within its limits."""
+    """The reference motion of the arm: that of a file, or a random one within limits."""
 
     file: Path | None = None
-    frequency: float = Field(default=0.05, gt=0, description="Hz, of the motion that is drawn")
-    draw: int = Field(default=1, description="which motion is drawn when there is no file")
+    frequency: float = Field(default=0.05, gt=0, description="Hz, of the random motion")
+    draw: int = Field(default=1, description="number of the random motion, if there is no file")
     backward: bool = False  # the same path, from its end to its beginning
     pace: float = Field(default=1.0, gt=0, description="× the speed")
 
     def series(self, limits: "MotionLimits") -> "FourierSeries":
-        """Its coefficients. limits: of the motion that is drawn. Raises RigError."""
+        """Return its coefficients. limits: of a random motion. Raises RigError."""
         found = (
             _draw(self.frequency, self.draw, limits) if self.file is None else _read(self.file, len(limits.position))
         )
@@ -44,11 +44,11 @@ class MotionLimits(NamedTuple):
 
 
 class FourierSeries(NamedTuple):
-    """Coefficients as the kernels take them."""
+    """Coefficients for the kernels."""
 
     omega: float  # rad/s; negative: backwards
     pace: float
-    amplitude: Floats  # (n, 1 + 2 N): q0 in rad, then a and b divided by the series' own l·w, in rad
+    amplitude: Floats  # (n, 1 + 2 N): q0 in rad, then a and b divided by l·w, in rad
 
     def at(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         """Position, velocity, acceleration (rows, n)."""
@@ -98,7 +98,7 @@ def _read(file: Path, joints: int) -> FourierSeries:
         table = np.array([[float(row[name]) for name in names] for row in rows])
         frequencies = {float(row["frequency"]) for row in rows}
     except (OSError, KeyError, IndexError, ValueError, TypeError) as error:
-        wanted = "expected a CSV with frequency, q0, a1 …, b1 … and a row a joint"
+        wanted = "expected a CSV with frequency, q0, a1 …, b1 … and one row for each joint"
         raise RigError(f"trajectory {file}: {wanted} ({' '.join(str(error).split())})") from error
     if len(table) != joints or len(frequencies) != 1 or not np.isfinite(table).all() or harmonics < 1:
         raise RigError(f"trajectory {file}: expected {joints} rows of numbers and one frequency")

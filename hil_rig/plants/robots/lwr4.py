@@ -1,7 +1,7 @@
-"""Seven axes like those of an LWR 4: light links, a torque sensor behind every gear, joints that pull on each other.
+"""Seven axes like those of an LWR 4: light links, a torque sensor after every gear, dynamically coupled joints.
 
-Lengths as published (0.3105, 0.4, 0.39, 0.078 m); links and friction are of plausible size and not measured. Friction
-bends near standstill more than the law of an identification does, so a model of it is never exact.
+Lengths are published (0.3105, 0.4, 0.39, 0.078 m); links and friction are plausible, not measured. Near standstill the
+friction is more nonlinear than the identified law, so its model is never exact.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ NOISE: Final = np.array((0.15, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05))  # N·m
 
 
 class Lwr4Settings(ArmSettings):
-    """What may be chosen; the friction changes by jumps."""
+    """Settings of the arm; jumps change its friction."""
 
     axes: ClassVar[int] = JOINTS
     trajectory: FourierMotion = FourierMotion(frequency=0.1)
@@ -69,11 +69,11 @@ class Lwr4Settings(ArmSettings):
     noise: float = Setting(default=1.0, ge=0, description="× the torque noise 0.15 … 0.05 N·m")
 
     def arm(self, seed: int, jumps: Sequence[Jump]) -> "Lwr4":
-        """The whole simulation. Raises RigError."""
+        """Make the simulation of the whole arm. Raises RigError."""
         return Lwr4(self, seed, jumps)
 
     def data_sheet(self) -> str:
-        """Bodies about right, lengths and limits right."""
+        """Return a URDF with exact lengths and limits, and approximate bodies."""
         return DataSheet("lwr4", ROWS, links(), LIMITS, EFFORT).urdf()
 
 
@@ -87,7 +87,7 @@ class Lwr4(RigidArm):
         self._rng = np.random.default_rng([seed, 0x4])
 
     def axis(self, node: int) -> ArmAxis:
-        """Position and torque."""
+        """Return one axis, which sends position and torque."""
         fields = (
             MessageField("position", 32, "counts", counts_per_rev=1 << self._settings.encoder_bits),
             MessageField("torque", 16, "N·m", 1e-2),
@@ -96,7 +96,7 @@ class Lwr4(RigidArm):
         return ArmAxis(self, node, (Message("STATE", fields),), roles)
 
     def measured(self, exact: Floats) -> Floats:
-        """Position (rad), torque (N·m)."""
+        """Return position (rad) and torque (N·m)."""
         noise = self._settings.noise * NOISE * self._rng.standard_normal(exact.shape[:2])
         return np.stack((self.encoded(exact, self._settings.encoder_bits), exact[:, :, TORQUE] + noise), axis=2)
 

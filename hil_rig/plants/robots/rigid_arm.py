@@ -1,10 +1,10 @@
-"""An arm of rigid links: PID control, friction that may bend in an arctangent, somebody who leans on it, a hose.
+"""An arm of rigid links with PID control, friction with an optional arctangent, pushes on joints, and a hose.
 
     M(q) q̈ + h(q, q̇) = τ − τ_f + push − k (q − rest)          τ = u − J q̈
     τ_f = f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
 
-u is the controller's, held for a sample; τ, what acts behind the rotors J, is logged as it begins to act. Ten
-semi-implicit steps a sample.
+u is the torque of the controller, held for a sample; τ, the torque after the rotors J, is logged when it begins to act.
+A sample takes ten semi-implicit steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,17 +35,17 @@ from jointwatch_numba.layout import Layout, Vector
 SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s
 FRICTION: Final = ("offset", "coulomb", "viscous", "bend", "bend_rate", "push")  # f0, fc, fv, fa, fb, push: in order
-HOSE: Final = ("spring", "rest")  # k in N·m/rad, and the angle at which it does not pull: placed after FRICTION
+HOSE: Final = ("spring", "rest")  # k in N·m/rad, and the angle at which it does not pull; columns after FRICTION
 GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
 # quantities of `exact`, each per joint
 POSITION: Final = 0  # rad
 SPEED: Final = 1  # rad/s
-TORQUE: Final = 2  # N·m, what acts behind the rotor
+TORQUE: Final = 2  # N·m, after the rotor
 DRAG: Final = 3  # N·m, friction
 
 
 class RigidArmState(Layout):
-    """Where the arm is, and its controller."""
+    """The state of motion of the arm, and of its controller."""
 
     position: Annotated[Vector, "joints"]  # rad
     speed: Annotated[Vector, "joints"]  # rad/s
@@ -67,9 +67,10 @@ class RigidArm(Arm):
         jumps: Sequence[Jump],
         rotors: Floats | None = None,
     ) -> None:
-        """rows: (n, 4) α, a, d, offset; links: (n, LINK); friction: FRICTION of each joint; bandwidth: rad/s.
+        """Make the arm.
 
-        rotors: (n,) J at the joint, kg·m², before the torque sensor; none where torque is the drive's.
+        rows: (n, 4) α, a, d, offset; links: (n, LINK); friction: FRICTION of each joint; bandwidth: rad/s; rotors: (n,)
+        J at the joint, kg·m², before the torque sensor; none if the torque is that of the drive.
         """
         n = len(rows)
         values = [{key: float(friction[key][j]) for key in FRICTION} | dict.fromkeys(HOSE, 0.0) for j in range(n)]
@@ -96,19 +97,19 @@ class RigidArm(Arm):
         motion = (amplitude, self.series.omega)
         _run(self._tilted(), links, drag, self._gains, self._rotors, step, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
-            raise RigError("the arm flew apart: its controller does not hold what it is to carry or to do")
+            raise RigError("the simulation of the arm diverged: its controller cannot hold this load or motion")
         return out
 
     def _tilted(self) -> Floats:
-        """The geometry as it is now: turning the base turns the first axis, which is along the base's z."""
+        """The present geometry: tilting the base tilts the first axis, which is along the base's z."""
         (tilt, about), now = self.base(), self.geometry.copy()
         if tilt:
             now[0, [COSINE, SINE]] = np.cos(tilt), np.sin(tilt)
-            now[0, OFFSET] -= about  # the rest of the turn is about the vertical, which no torque shows
+            now[0, OFFSET] -= about  # the remaining rotation is about the vertical, which changes no torque
         return now
 
     def encoded(self, exact: Floats, bits: int) -> Floats:
-        """Positions (count, joints) as encoders of 2^bits steps a turn tell them, rad."""
+        """Positions (count, joints), rad, as measured by encoders of 2^bits steps per turn."""
         return encoder(exact[:, :, POSITION], bits)
 
 

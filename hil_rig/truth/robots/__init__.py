@@ -1,1 +1,1 @@
-"""Arms of four to seven axes in trials: drawn at random, disturbed, and what was reported of them."""
+"""Trials of random arms with four to seven axes: their disturbances, and the findings that are reported."""

@@ -1,10 +1,11 @@
 """Trials of contacts: pushes on links of random arms, as the live estimator and a momentum observer detect them.
 
-A push is a constant force for PUSHED s, in a random direction, so large that it loads some joint with 4 to 8 times its
-Coulomb friction. In turn it acts at the outer end of a link, where the force is stated, and at its middle, where the
-link can be identified: its outer end belongs to the next link as well. Both detectors have the same model of the
-arm, the same rule (beyond 1.5 times the largest value of the start, for 30 ms) and the same 10 Hz. The observer names
-the last joint beyond its threshold, as De Luca and Mattone do, and its force is least squares at that link's end.
+A push is a constant force for PUSHED s in a random direction. It loads the most loaded joint with 4 to 8 times its
+Coulomb friction. Pushes act alternately at the outer end of a link, where the force is judged, and at its middle, where
+the link is judged: its outer end belongs to the next link as well. Both detectors use the same model of the arm, the
+same rule (beyond 1.5 times the largest value of the start for 30 ms) and the same bandwidth of 10 Hz. The observer
+names the last joint beyond its threshold, as De Luca and Mattone do, and fits its force by least squares at that link's
+end.
 """
 
 from typing import Final, NamedTuple
@@ -18,12 +19,12 @@ from hil_rig.plants.base import Floats, Jump
 from hil_rig.truth.robots.momentum_observer import observed
 from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, DrawnArm, draw, identified
 
-BEGIN: Final = 26  # s, by which every start is over
-EVERY: Final = 4.0  # s from push to push
+BEGIN: Final = 26  # s after which every start is over
+EVERY: Final = 4.0  # s from one push to the next
 PUSHED: Final = 0.5  # s
 FIRM: Final = (4.0, 8.0)  # times the Coulomb friction of the joint that is loaded most
-STEP: Final = 0.01  # s in which a push's joint torques are held
-AFTER: Final = 3.0  # s after a push in which a contact counts as its
+STEP: Final = 0.01  # s for which a push's joint torques are held constant
+AFTER: Final = 3.0  # s after a push in which a contact is attributed to it
 SETTLED: Final = 0.4  # s after a push begins at which link and force are judged
 MARGIN: Final = 1.5  # threshold over the largest value of the start
 LASTING: Final = 0.03  # s beyond the threshold until a contact is declared
@@ -39,18 +40,18 @@ class ContactPush(NamedTuple):
     at: float  # s
     link: int
     force: Floats  # (3,) N, base frame
-    outer: bool  # at the link's outer end, else at its middle
-    own: float  # load of the link's own joint over its Coulomb friction: without it the link is one with the one before
+    outer: bool  # whether it acts at the link's outer end, not at its middle
+    own: float  # load of the link's joint over its Coulomb friction: at 0 the link cannot be told from the one before
 
 
 class DetectedPush(NamedTuple):
-    """What one detector found of one push."""
+    """One detector's result for one push."""
 
-    delay: float  # s; infinite where it is missed
-    link: int | None  # the link that it names SETTLED s after the onset
-    error: float  # N of the force; NaN where the link is wrong or the joints do not determine the force
-    size: float  # N of the push
-    z: Floats  # (3,) error of the force over its deviation; NaN where none is stated
+    delay: float  # s; infinite if the push is missed
+    link: int | None  # the link that the detector names SETTLED s after the onset
+    error: float  # N, error of the force; NaN if the link is wrong or the joints do not determine the force
+    size: float  # N, magnitude of the push
+    z: Floats  # (3,) error of the force over its deviation; NaN if no force is stated
 
 
 class ContactOutcome(NamedTuple):
@@ -75,7 +76,7 @@ def ends(arm: DrawnArm, q: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def lever(arm: DrawnArm, q: Floats, link: int, outer: bool = True) -> Floats:
-    """J (3, n) of the outer end of a link, or of its middle."""
+    """The Jacobian J (3, n) of a link's outer end, or of its middle."""
     axes, origins, points = ends(arm, q)
     J, point = np.zeros((3, arm.axes)), points[link] if outer else 0.5 * (origins[link] + points[link])
     J[:, : link + 1] = np.cross(axes[: link + 1], point - origins[: link + 1]).T
@@ -85,7 +86,7 @@ def lever(arm: DrawnArm, q: Floats, link: int, outer: bool = True) -> Floats:
 def pushes(
     arm: DrawnArm, moves: ArmInMotion, count: int, rng: np.random.Generator
 ) -> tuple[list[ContactPush], list[Jump]]:
-    """Draw pushes; returns them, and their joint torques as jumps of the simulation."""
+    """Draw random pushes. Returns them, and their joint torques as jumps of the simulation."""
     found, jumps = list[ContactPush](), list[Jump]()
     steps = np.arange(0.0, PUSHED, STEP)
     for k in range(count):
@@ -129,7 +130,7 @@ def _belongs(at: float, found: list[ContactPush]) -> bool:
 def _ours(
     model: IdentifiedRobot, q: Floats, torque: Floats, found: list[ContactPush], arm: DrawnArm
 ) -> tuple[list[tuple[ContactPush, DetectedPush]], list[float]]:
-    """What the live estimator finds of each push, and the times (s) of its contacts."""
+    """The live estimator's result for each push, and the times (s) of its contacts."""
     estimator = RobotEstimator(model, 1.0 / RATE)
     events, states, size = list[float](), {}, round(0.05 * RATE)
     due = {round((push.at + SETTLED) * RATE) // size * size: push for push in found}
@@ -157,7 +158,7 @@ def _tells(arm: DrawnArm, q: Floats, link: int) -> bool:
 
 
 def _beyond(r: Floats) -> NDArray[np.bool_]:
-    """Where the observer is beyond its thresholds for LASTING, (rows, n)."""
+    """Whether the observer has been beyond its thresholds for LASTING, (rows, n)."""
     limits = MARGIN * np.abs(r[RATE : BEGIN * RATE]).max(axis=0)
     over, rows = np.abs(r) > limits, round(LASTING * RATE)
     counts = np.cumsum(over, axis=0)

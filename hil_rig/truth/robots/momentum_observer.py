@@ -1,9 +1,9 @@
-"""A generalised momentum observer, the independent reference for the detection of contacts.
+"""A generalised momentum observer, as an independent reference for the detection of contacts.
 
     p = M(q) q̇        ṗ = τ + C(q, q̇)ᵀ q̇ − g(q) − τ_f + τ_ext        r = K (p − p₀ − ∫ (τ + Cᵀq̇ − g − τ_f + r) dt)
 
-so that ṙ = K (τ_ext − r): the external torque through a low-pass of first order, without accelerations. Cᵀq̇ is
-Ṁq̇ − Cq̇, with Ṁ by a central difference along the motion. Friction is the identified law's.
+so that ṙ = K (τ_ext − r): the external torque through a first-order low-pass, without accelerations. Cᵀq̇ is
+Ṁq̇ − Cq̇, with Ṁ by a central difference along the motion. Friction follows the identified law.
 
 Reference: De Luca, Mattone, ICRA 2003 and 2005; Haddadin, De Luca, Albu-Schäffer, IEEE T-RO 33, 2017, § III.
 """
@@ -16,12 +16,12 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from hil_rig.plants.base import Floats
 
 GAIN: Final = 2.0 * np.pi * 10.0  # K, 1/s: the cut-off of the filter in the live estimator
-QUICK: Final = 40.0  # Hz, of the low-pass before the differences of the positions, as the estimator has
+QUICK: Final = 40.0  # Hz, low-pass before the positions are differentiated, as in the estimator
 ALONG: Final = 1e-4  # s, half step of the difference for Ṁ along the motion
 
 
 def observed(found: IdentifiedRobot, q: Floats, torque: Floats, period: float, gain: float = GAIN) -> Floats:
-    """External torque r (rows, n) of equidistant rows (rows, n) of a robot whose torque acts behind its rotors."""
+    """External torque r (rows, n) from equidistant rows (rows, n) of a robot whose torque acts after its rotors."""
     model = found.model()
     q, torque = (_smooth(one, period) for one in (q, torque))
     dq = np.gradient(q, period, axis=0)

@@ -1,9 +1,9 @@
-"""Hours of undisturbed random motion, in which each contact that is reported is false.
+"""Hours of undisturbed random motion, in which every reported contact is false.
 
-An arm that is drawn from a seed moves along one random motion after the other: each is a Fourier series that begins
-and ends at rest in the same posture, so they join without a jump, and REST of them are a rest. What it is identified
-from is another motion. The live estimator and a momentum observer see the same rows, as in contact_trial.py, with the
-same rule for their thresholds (the largest of the start, by MARGIN, for LASTING).
+A random arm performs one random motion after the other: each is a Fourier series that begins and ends at rest in the
+same posture, so they join without a jump, and in a share REST of them the arm stands. It is identified from another
+motion. The live estimator and a momentum observer see the same rows, as in contact_trial.py, with the same rule for
+their thresholds (MARGIN times the largest value of the start, for LASTING).
 """
 
 from collections.abc import Iterator
@@ -18,26 +18,26 @@ from hil_rig.truth.robots.contact_trial import AFTER, BEGIN, LASTING, MARGIN
 from hil_rig.truth.robots.momentum_observer import observed
 from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, DrawnArm, draw, identified
 
-REST: Final = 0.125  # share of the motions in which it rests
-PART: Final = 300.0  # s, about, that the observer sees at once
-LEAD: Final = 2.0  # s of the part before, in which its filters settle
+REST: Final = 0.125  # share of the motions in which the arm stands
+PART: Final = 300.0  # s, about, that the observer processes at once
+LEAD: Final = 2.0  # s of the previous part, in which its filters settle
 SIZE: Final = 25  # rows that the estimator gets at once
 SEED: Final = 59
 
 
 class QuietHours(NamedTuple):
-    """What two detectors have reported of an arm that is not touched."""
+    """The reports of two detectors about an arm that nobody touches."""
 
     axes: int
     hours: float
     ours: list[float]  # s at which the live estimator has reported a contact
-    observer: list[float]  # s at which the observer has reported one, those within AFTER of another counted once
-    others: dict[str, int]  # kind of event → how many, of what else the live estimator has reported
-    valid: float  # share of the seconds in which its values were valid
+    observer: list[float]  # s at which the observer has reported one; reports within AFTER of each other count once
+    others: dict[str, int]  # kind of any other event of the live estimator → how many
+    valid: float  # share of the parts at whose end its values were valid
 
 
 def undisturbed(seed: int, hours: float) -> QuietHours:
-    """Let the arm of a seed move for so many hours."""
+    """Let the arm of a seed move for this many hours."""
     drawn = draw(seed)
     arm = drawn._replace(frequency=1.0 / round(1.0 / drawn.frequency))  # whole seconds, so that motions join
     model = identified(arm, seed)
@@ -67,7 +67,7 @@ def undisturbed(seed: int, hours: float) -> QuietHours:
 
 
 def _parts(arm: DrawnArm, seed: int, hours: float) -> Iterator[Floats]:
-    """Positions and torques (2, rows, joints), part by part."""
+    """Yield positions and torques (2, rows, joints), part by part."""
     random, period = np.random.default_rng([seed, SEED]), round(1.0 / arm.frequency)
     moves = ArmInMotion(arm, seed, 2 * seed + 2)
     left = round(3600.0 * hours)

@@ -1,4 +1,4 @@
-"""Arms of four to seven axes drawn from a seed, their data sheets, motions, and what a recording of one says."""
+"""Random arms of four to seven axes, their data sheets, motions, and identification from a recording."""
 
 import tempfile
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits
 from hil_rig.plants.robots.rigid_arm import SMOOTH, TORQUE, RigidArm
 
 RATE: Final = 500  # Hz
-LEARNT: Final = 40  # s that it is identified from
+LEARNT: Final = 40  # s of motion from which an arm is identified
 AXES: Final = (4, 5, 6, 7)
 BITS: Final = (16, 17, 18, 19, 20)
 RIGHT: Final = np.pi / 2
 BANDWIDTH: Final = 40.0  # rad/s, of the controller
-NOISE: Final = 0.001  # of the effort that a joint is made for, one deviation of a sample
-SEED: Final = 31  # of all draws of this file, except the arm's
+NOISE: Final = 0.001  # of a joint's maximum torque, standard deviation of a sample
+SEED: Final = 31  # of all random draws of this file
 
 
 class DrawnArm(NamedTuple):
-    """An arm, as it is."""
+    """The true properties of a random arm."""
 
     rows: Floats  # (n, 4) α, a, d, offset
     links: Floats  # (n, LINK)
@@ -42,16 +42,16 @@ class DrawnArm(NamedTuple):
 
     @property
     def axes(self) -> int:
-        """How many joints it has."""
+        """The number of joints."""
         return len(self.rows)
 
     def sheet(self) -> str:
-        """Its data sheet, a URDF: lengths right, bodies about right."""
+        """Return its data sheet as a URDF: lengths are exact, bodies approximate."""
         return DataSheet("drawn", self.rows, self.links, self.limits, self.effort.tolist()).urdf()
 
 
 def draw(seed: int) -> DrawnArm:
-    """The arm of a seed; axes alternate between along and across the arm, as those of usual arms do."""
+    """Draw the arm of a seed; its axes are alternately along and across the arm, as usual."""
     rng = np.random.default_rng([seed, SEED])
     n = int(rng.choice(AXES))
     size = rng.uniform(0.7, 1.3)
@@ -87,10 +87,10 @@ def draw(seed: int) -> DrawnArm:
 
 
 class ArmInMotion(RigidArm):
-    """The arm on one motion, and its sensors."""
+    """The arm in one motion, with its sensors."""
 
     def __init__(self, arm: DrawnArm, seed: int, motion: int, jumps: Sequence[Jump] = ()) -> None:
-        """motion: which one is drawn."""
+        """Make the arm; motion: number of the random motion."""
         series = FourierMotion(frequency=arm.frequency, draw=motion).series(arm.limits)
         friction = {name: one.tolist() for name, one in arm.friction.items()}
         super().__init__(arm.rows, arm.links, friction, series, RATE, BANDWIDTH, jumps, arm.rotors)
@@ -98,17 +98,17 @@ class ArmInMotion(RigidArm):
         self._rng = np.random.default_rng([seed, motion, SEED])
 
     def take(self, seconds: int) -> tuple[Floats, Floats]:
-        """The next positions (rad) and torques (N·m), (samples, joints)."""
+        """Return the next positions (rad) and torques (N·m), (samples, joints)."""
         exact = self.exact(seconds * RATE)
         noise = self._noise * self._rng.standard_normal(exact.shape[:2])
         return self.encoded(exact, self._bits), exact[:, :, TORQUE] + noise
 
     def reference_at(self, times: Floats) -> Floats:
-        """Positions (times, joints) that the controller follows, rad."""
+        """Reference positions of the controller (times, joints), rad."""
         return self.series.at(times)[0]
 
     def friction_at(self, speeds: Floats) -> Floats:
-        """Torque at speeds (joints, k), rad/s, as it is now, without the offset."""
+        """Present friction torque without the offset at speeds (joints, k), rad/s."""
         now = self.parameters.as_dict()
         dry, viscous = (
             np.array([[now[f"joint{j + 1}.{name}"]] for j in range(self.joints)]) for name in ("coulomb", "viscous")
@@ -117,7 +117,7 @@ class ArmInMotion(RigidArm):
 
 
 def identified(arm: DrawnArm, seed: int) -> IdentifiedRobot:
-    """What `jointwatch identify` finds from another motion of the arm than the one that is watched."""
+    """Identify the arm as `jointwatch identify` does, from another motion than the one that is watched."""
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "drawn.urdf"
         sheet.write_text(arm.sheet(), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Whole robots against their truth: what is reported of arms drawn from a seed while one thing happens to each.
+"""Whole robots compared with their truth: findings about random arms, each with one disturbance.
 
-Every arm is identified from one motion and watched on another. Judged are the causes that are reported, the friction of
-each joint at two speeds, and the mass of a payload. A value lies materially where it is over four of its deviations,
-over 5 % of itself, and over 1 % of the joint's torque off while it is trusted.
+Every arm is identified from one motion and watched in another. The reported causes, the friction of each joint at two
+speeds and the mass of a payload are judged. A trusted value lies materially if its error is more than four of its
+deviations, more than 5 % of the value, and more than 1 % of the joint's torque.
 """
 
 from collections.abc import Mapping
@@ -20,29 +20,29 @@ from hil_rig.truth.trial import EXCUSED
 
 FAR: Final = 4.0  # deviations
 MATERIAL: Final = (0.05, 0.01)  # of the value, and of the joint's torque
-WEIGHED: Final = 5.0  # s after its taking from which a payload's mass is judged
+WEIGHED: Final = 5.0  # s after it is picked up, from which a payload's mass is judged
 NOTHING: Final = "nothing"
 SEVERAL: Final = "several fit"
 SEED: Final = 77
 
 
 class Outcome(NamedTuple):
-    """What one trial showed."""
+    """The results of one trial."""
 
-    looks: int  # one a second, after the start
-    trusted: int  # of them valid or held
-    lying: int  # of them: a value lies materially
-    reported: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
-    right: bool | None  # whether that is its cause; None where nothing is reported
-    joint: bool  # whether it names the joint
+    looks: int  # looks after the start, one a second
+    trusted: int  # looks in which the values are valid or held
+    lying: int  # trusted looks in which a value lies materially
+    reported: str  # cause of the first finding about the disturbance; NOTHING, or SEVERAL
+    right: bool | None  # whether this cause is right; None if nothing is reported
+    joint: bool  # whether the finding names the joint
     false: int  # other findings
-    delay: float  # s until it was reported that something is so; NaN
+    delay: float  # s until the first event of a right cause; NaN if there is none
     z: Floats  # of the friction while trusted
     masses: Floats  # (looks, 2) error and deviation of a payload's mass
 
 
 def run(name: str, seed: int) -> Outcome:
-    """One trial of a row."""
+    """Run one trial of a row."""
     arm = draw(seed)
     disturbance = DISTURBANCES[name](arm, np.random.default_rng([seed, SEED]))
     moves = ArmInMotion(disturbance.live or arm, seed, 2 * seed + 2, disturbance.jumps)
@@ -84,7 +84,7 @@ def run(name: str, seed: int) -> Outcome:
 
 
 def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tuple[str, bool | None, bool, int]:
-    """Cause of the first finding of what happened, whether it is right and names the joint, and the other findings."""
+    """Cause of the first finding about the disturbance, whether it is right and names the joint, and other findings."""
     causes, joint, from_start = disturbance.causes, disturbance.joint, disturbance.from_start
     mine = [one for one in findings if causes and (from_start or one.since / 1e9 >= CHANGE)]
     others = len(findings) - len(mine)
@@ -98,7 +98,7 @@ def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tup
 
 
 def _late(finding: RobotFinding, disturbance: Disturbance) -> bool:
-    """Whether a finding comes when what has happened is known and over: then it is a false one."""
+    """Whether a finding comes so long after the disturbance, or before its end, that it is a false one."""
     carried = disturbance.carried
     ends = CHANGE if carried is None else carried[1]
     return not 0.0 <= finding.since / 1e9 - ends < EXCUSED

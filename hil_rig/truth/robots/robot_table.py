@@ -1,9 +1,9 @@
-"""`jointwatch bench truth --robots [--seeds N] [--first S] [--only ROW] [--json]`: whole robots, and their causes.
+"""`jointwatch bench truth --robots [--seeds N] [--first S] [--only ROW] [--json]`: findings about whole robots.
 
-Per row: share of the time after the start that is trusted, material lies in it, trials whose cause is right, wrong
-(or several fit), and not reported, false findings an hour, the slowest report, rms z
-of the friction; below, which cause was reported for which. Exit 0 where every row meets its limits, except for
-those in NOT_MET.
+The table has for each row: the share of the time after the start in which values are trusted, the share with material
+lies, the trials whose cause is right, wrong (or ambiguous) and not reported, false findings per hour, the slowest
+report, and rms z of the friction. Below it stands which cause was reported for which disturbance. Exit code 0 if every
+row meets its limits, except for those in NOT_MET.
 """
 
 import argparse
@@ -21,30 +21,30 @@ from hil_rig.truth.robots.disturbances import SECONDS
 from hil_rig.truth.robots.robot_findings import ROWS, SEVERAL, Outcome, run
 
 LIES: Final = 0.5  # % of the time
-FALSE: Final = 1.0  # an hour
+FALSE: Final = 1.0  # false findings per hour
 RIGHT: Final = 90.0  # % of the trials in which a cause is reported
-SOON: Final = 2.0  # s, of a payload
+SOON: Final = 2.0  # s until a payload is reported
 WITHIN: Final = 5.0  # % of a payload's mass
-COVERED: Final = 90.0  # % of the looks in which a mass is inside two deviations
-# limits that a row does not meet, and why
+COVERED: Final = 90.0  # % of the looks in which a mass is within two deviations
+# limits that a row does not meet, with the reason
 NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
     "torque constant": {
-        "one cause": "of a joint whose torque is mostly friction, its torque constant and its friction explain as much",
+        "one cause": "if a joint's torque is mostly friction, torque constant and friction explain the change equally",
     },
     "payload from the start": {
-        "right cause": "in the first seconds heavier links explain as much as a payload does, and may come first",
+        "right cause": "in the first seconds heavier links explain as much as a payload and may be reported first",
     },
 }
 HEAD: Final = ("valid %", "lies %", "right", "wrong", "not told", "false/h", "slowest", "rms z")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit 0 when every row meets its limits, except for those in NOT_MET."""
+    """Run the trials and print the table; exit code 0 if every row meets its limits, except for those in NOT_MET."""
     parser = argparse.ArgumentParser(prog="jointwatch bench truth --robots", description=__doc__)
     parser.add_argument("--only", action="append", metavar="ROW", help=f"one of: {', '.join(ROWS)}".replace("%", "%%"))
-    parser.add_argument("--seeds", type=int, default=2, help="trials a row, each of another arm")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--seeds", type=int, default=2, help="trials per row, each with another arm (%(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     names = options.only or list(ROWS)
     for name in names:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"seeds": options.seeds, "rows": rows, "causes": _causes(found), "ok": not _left(missed)}))
     else:
         _print(found, table, missed)
-        print(f"{options.seeds} trials a row, {time.monotonic() - began:.0f} s on {workers} processors")
+        print(f"{options.seeds} trials per row, {time.monotonic() - began:.0f} s on {workers} processors")
     return 1 if _left(missed) else 0
 
 
@@ -73,7 +73,7 @@ def _left(missed: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """All trials of one row."""
+    """The figures of one row from all its trials."""
     looks, trusted = sum(one.looks for one in outcomes), sum(one.trusted for one in outcomes)
     z = np.concatenate([one.z for one in outcomes])
     delays = [one.delay for one in outcomes if np.isfinite(one.delay)]
@@ -94,7 +94,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def limits(name: str, outcomes: Sequence[Outcome], row: Mapping[str, Any]) -> list[str]:
-    """What a row does not meet."""
+    """Names of the limits that a row misses."""
     reported = row["right"] + row["wrong"]
     missed = ["lies"] if row["lies"] > LIES else []
     missed += ["right cause"] if 100.0 * row["right"] < RIGHT * (reported - row["several"]) else []
@@ -120,11 +120,11 @@ def _print(
         cells = f"{row['valid']:9.1f}{row['lies']:9.2f}{row['right']:9}{row['wrong']:9}{row['not_told']:9}"
         cells += f"{row['false']:9.1f}{row['slowest']:9.1f}{row['rms']:9.2f}"
         verdicts = {"MISSED": [one for row, one in _left(missed) if row == name]}
-        verdicts["not met, as below"] = [one for one in missed[name] if one not in verdicts["MISSED"]]
+        verdicts["not met, see below"] = [one for one in missed[name] if one not in verdicts["MISSED"]]
         words = "; ".join(f"{key}: {', '.join(those)}" for key, those in verdicts.items() if those)
         print(f"{name:24}{cells}  {words}".rstrip())
         if np.isfinite(row["mass_off"]):
-            words = f"{row['mass_off']:.1f} % off at most, {row['mass_inside']:.0f} % inside two deviations"
+            words = f"error at most {row['mass_off']:.1f} %, {row['mass_inside']:.0f} % within two deviations"
             print(f"{'':24}  mass, from 5 s on: {words}")
     counts = _causes(found)
     causes = sorted({cause for row in counts.values() for cause in row} - {SEVERAL}) + [SEVERAL]

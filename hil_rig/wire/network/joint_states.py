@@ -41,11 +41,11 @@ class JointStateWire(SampleWire):
         raise NotImplementedError
 
     def place(self) -> list[str]:
-        """Lines of [drivers.NAME] that say where the topic is."""
+        """Return the lines of [drivers.NAME] that locate the topic."""
         raise NotImplementedError
 
     def publish(self, number: int, values: Sequence[tuple[float, ...]]) -> None:
-        """One joint state, stamped with the instant at which the sample was due."""
+        """Publish one joint state, stamped with the instant at which the sample was due."""
         self._began = self._began or time.time_ns()
         columns = np.full((3, len(values)), np.nan)
         for place, (one, mine) in enumerate(zip(self.messages, values, strict=True)):
@@ -55,7 +55,7 @@ class JointStateWire(SampleWire):
 
     def stranger(self, _rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""
-        raise RigError(f"expected no fault unknown on {self.kind}: a reader gets its own topic only")
+        raise RigError(f"expected no fault unknown on {self.kind}: a reader receives only its own topic")
 
     def rubbish(self, _rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""

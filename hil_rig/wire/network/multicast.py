@@ -16,7 +16,7 @@ from hil_rig.messages import Message
 from hil_rig.plants.base import RigError
 from hil_rig.wire.can import CanFrames
 
-DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues some 270 by default, and cannot say stop
+DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues about 270 by default, without flow control
 
 
 class MulticastWire(CanFrames):
@@ -27,7 +27,7 @@ class MulticastWire(CanFrames):
 
     def __init__(self, link: Path | None) -> None:
         if link is not None:
-            raise RigError("--link goes with a terminal: there is none on udp")
+            raise RigError("--link is for terminals only: udp has none")
         self.sent = self.refused = self.unheard = 0
         pid = os.getpid()
         self.device = f"239.74.{pid >> 8 & 255}.{pid & 255}"
@@ -50,7 +50,7 @@ class MulticastWire(CanFrames):
         return self._heard
 
     def send(self, units: Sequence[bytes]) -> None:
-        """One datagram a frame."""
+        """Send one datagram for each frame."""
         for unit in units:
             try:
                 self._socket.send(unit)
@@ -59,13 +59,13 @@ class MulticastWire(CanFrames):
                 self.refused += 1
 
     def template(self, message: Message) -> tuple[bytes, int]:
-        """A frame of this message, and where its fields begin."""
+        """Return a frame of this message, and the place of its fields."""
         data = bytes(range(0xA0, 0xA0 + sum(field.bits // 8 for field in message.fields) + 2))
         unit = self._can(message.can_id, data)
         return unit, unit.index(data)
 
     def send_packed(self, samples: NDArray[np.uint8], ends: Sequence[int]) -> None:
-        """One datagram a frame, all of a sample in one system call."""
+        """Send one datagram for each frame, all of a sample in one system call."""
         if self._batch is None or self._batch.ends != tuple(ends):
             self._batch = _Datagrams(ends)
         for sample in samples:
@@ -90,7 +90,7 @@ class _Datagrams:
     """The arguments of sendmmsg(2) for datagrams that lie after each other (Linux, 64 bits)."""
 
     def __init__(self, ends: Sequence[int]) -> None:
-        """ends: of each, in bytes."""
+        """Make the arguments; ends: end of each datagram, in bytes."""
         self.ends = tuple(ends)
         starts = np.array([0, *ends[:-1]], np.int64)
         self._starts = starts
@@ -104,13 +104,13 @@ class _Datagrams:
         self._sendmmsg.argtypes = (ctypes.c_int, ctypes.c_ssize_t, ctypes.c_uint, ctypes.c_int)
 
     def send(self, descriptor: int, data: NDArray[np.uint8]) -> int:
-        """How many the kernel took; data: of one sample, contiguous."""
+        """Send one sample and return how many datagrams the kernel accepted; data: contiguous bytes."""
         self._vectors[:, 0] = data.ctypes.data + self._starts
         return max(0, int(self._sendmmsg(descriptor, self._address, len(self.ends), 0)))
 
 
 def _members(group: str) -> int:
-    """How many sockets of this host have joined a group."""
+    """Number of this host's sockets that have joined a group."""
     wanted = f"{int.from_bytes(socket.inet_aton(group), 'little'):08X}"
     rows = (line.split() for line in Path("/proc/net/igmp").read_text().splitlines())
     return sum(int(row[1]) for row in rows if row and row[0] == wanted)

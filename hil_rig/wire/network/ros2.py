@@ -1,4 +1,4 @@
-"""A joint state publisher of ROS 2 over DDS, on this machine alone: one message a sample, with its stamp."""
+"""A joint state publisher of ROS 2 over DDS, on this machine only: one stamped message for each sample."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ XML: Final = (
 
 
 def publisher(domain: int, topic: str) -> tuple[Any, Any, Any]:
-    """A writer of joint states that keeps all, its type and the type of its header. Raises RigError."""
+    """Make a writer that keeps all joint states; returns it, its type and the header's type. Raises RigError."""
     try:
         from cyclonedds.core import DDSException
         from cyclonedds.domain import Domain, DomainParticipant
@@ -58,7 +58,7 @@ def publisher(domain: int, topic: str) -> tuple[Any, Any, Any]:
     except DDSException as error:
         if error.code != DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
             raise RigError(f"DDS domain {domain}: {error}") from error
-        kept = None  # this process has joined it already, for another bus
+        kept = None  # this process has already joined it for another bus
     participant = DomainParticipant(domain)
     qos = Qos(Policy.Reliability.Reliable(duration(milliseconds=100)), Policy.History.KeepLast(1000))
     writer = DataWriter(participant, Topic(participant, f"rt{topic}", State), qos=qos)
@@ -67,7 +67,7 @@ def publisher(domain: int, topic: str) -> tuple[Any, Any, Any]:
 
 
 class Ros2Wire(JointStateWire):
-    """A publisher in a DDS domain of its own."""
+    """A publisher in its own DDS domain."""
 
     kind = "ros2"
 
@@ -77,7 +77,7 @@ class Ros2Wire(JointStateWire):
         self._writer, self._state, self._header = publisher(self.domain, self.device)
 
     def listening(self) -> bool:
-        """Whether a reader is matched."""
+        """Whether a reader has been discovered."""
         return bool(self._writer.get_matched_subscriptions())
 
     def state(self, stamp: int, names: list[str], columns: NDArray[np.float64]) -> None:
@@ -89,5 +89,5 @@ class Ros2Wire(JointStateWire):
         self._writer = None
 
     def place(self) -> list[str]:
-        """The domain, on this machine."""
+        """Return the configuration of the domain on this machine."""
         return [f"domain = {self.domain}", 'interface = "lo"', 'peers = ["127.0.0.1"]']

@@ -17,7 +17,7 @@ from hil_rig.ports import free_port
 from hil_rig.wire.network.joint_states import JointStateWire
 
 TYPE: Final = "sensor_msgs::msg::dds_::JointState_"
-HASH: Final = "TypeHashNotSupported"  # what rmw_zenoh of Humble writes; a reader takes any
+HASH: Final = "TypeHashNotSupported"  # as written by rmw_zenoh of Humble; a reader accepts any
 
 
 def joint_state(stamp: int, names: Sequence[str], columns: Sequence[Sequence[float]]) -> bytes:
@@ -40,7 +40,7 @@ def joint_state(stamp: int, names: Sequence[str], columns: Sequence[Sequence[flo
 
 
 def attachment(number: int, stamp: int, publisher: bytes) -> bytes:
-    """The attachment that rmw_zenoh (since 0.2.4) sends with a message: number, time in ns, publisher (16 bytes)."""
+    """Make the attachment of a message as rmw_zenoh (since 0.2.4): number, time in ns, publisher (16 bytes)."""
     return struct.pack("<qqB", number, stamp, len(publisher)) + publisher
 
 
@@ -68,11 +68,11 @@ class ZenohPublisher:
 
     @property
     def endpoint(self) -> str:
-        """Where a reader finds the router."""
+        """The router's address."""
         return f"tcp/127.0.0.1:{self.port}"
 
     def matched(self) -> bool:
-        """Whether somebody has subscribed."""
+        """Whether a reader has subscribed."""
         return bool(self._publisher.matching_status.matching)
 
     def put(self, message: bytes) -> None:
@@ -86,7 +86,7 @@ class ZenohPublisher:
 
 
 class ZenohWire(JointStateWire):
-    """A publisher with a router of its own."""
+    """A publisher with its own router."""
 
     kind = "zenoh"
 
@@ -107,5 +107,5 @@ class ZenohWire(JointStateWire):
         self._publisher.close()
 
     def place(self) -> list[str]:
-        """The router, on this machine."""
+        """Return the configuration of the router on this machine."""
         return [f'router = "{self._publisher.endpoint}"']

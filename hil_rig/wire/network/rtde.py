@@ -1,4 +1,4 @@
-"""A Universal Robots controller's RTDE server (TCP), written from Universal Robots' guide alone: no robot is needed."""
+"""A Universal Robots controller's RTDE server (TCP), written from the maker's guide, so that no robot is needed."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from hil_rig.wire.samples import SampleWire, unit_of
 
 JOINTS: Final = 6
 VERSION: Final = (5, 23, 0, 0)  # of URControl
-# output fields of a controller and their types; those that the rig has no value for are 0
+# output fields of a controller and their types; fields without a value in the rig are 0
 _VECTORS: Final = (
     *("target_q", "target_qd", "target_qdd", "target_current", "target_moment", "joint_control_output"),
     *("actual_q", "actual_qd", "actual_current", "actual_current_as_torque", "joint_temperatures"),
@@ -56,7 +56,7 @@ BACKLOG: Final = 1 << 20  # bytes that may wait for a client: 2 s of everything 
 
 
 class RtdeClient:
-    """One client: its recipes, whether it has started them, what waits to be sent."""
+    """One client: its recipes, whether it has started them, and bytes that wait to be sent."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -84,7 +84,7 @@ class RtdeController:
         self.port: int = self._server.getsockname()[1]
 
     def poll(self) -> bool:
-        """Let clients in, answer what they ask; whether one has started."""
+        """Accept clients and answer their requests; returns whether a client has started."""
         while select.select([self._server], [], [], 0)[0]:
             connection, _ = self._server.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -96,7 +96,7 @@ class RtdeController:
         return any(client.started for client in self._clients)
 
     def send(self, values: Mapping[str, Sequence[float]]) -> None:
-        """One data package to everyone who has started; values: field → its doubles."""
+        """Send a data package to every client that has started; values: field → its doubles."""
         for client in list(self._clients):
             if not client.started:
                 continue
@@ -112,13 +112,13 @@ class RtdeController:
             self._push(client)
 
     def raw(self, data: bytes) -> None:
-        """Bytes of any kind to everyone who is there."""
+        """Send raw bytes to every client."""
         for client in list(self._clients):
             client.waiting += data
             self._push(client)
 
     def hang_up(self) -> None:
-        """Leave every client."""
+        """Close the connection of every client."""
         for client in list(self._clients):
             self._drop(client)
 
@@ -183,7 +183,7 @@ def _package(kind: bytes, body: bytes) -> bytes:
 
 
 def message(text: str, source: str = "RTDE", level: int = 2) -> bytes:
-    """A package with a message for people."""
+    """Make a package with a text message."""
     said, who = text.encode()[:255], source.encode()[:255]
     return _package(b"M", bytes([len(said)]) + said + bytes([len(who)]) + who + bytes([level]))
 
@@ -196,14 +196,14 @@ class RtdeWire(SampleWire):
         if len(messages) > JOINTS:
             raise RigError(
                 f"expected at most {JOINTS} messages on rtde, since a UR has {JOINTS} joints, found {len(messages)}: "
-                "--joints takes fewer joints"
+                "choose fewer joints with --joints"
             )
         for one in messages:
             units = [unit_of(field) for field in one.fields]
             wrong = [unit for unit in units if unit not in CARRIERS]
             if wrong or len(set(units)) < len(units):
                 known = ", ".join(CARRIERS)
-                raise RigError(f"expected fields of {one.name} in different ones of {known} on rtde, found {units}")
+                raise RigError(f"expected fields of {one.name} with different units of {known} on rtde, found {units}")
         self._fields = sorted({CARRIERS[unit_of(field)] for one in messages for field in one.fields})
         self.controller = RtdeController()
         self.device = f"127.0.0.1:{self.controller.port}"
@@ -213,7 +213,7 @@ class RtdeWire(SampleWire):
         return self.controller.poll()
 
     def publish(self, number: int, values: Sequence[tuple[float, ...]]) -> None:
-        """One data package."""
+        """Send one data package."""
         package: dict[str, list[float]] = {name: [0.0] * JOINTS for name in self._fields}
         package["timestamp"] = [number / self.rate]
         for place, (one, mine) in enumerate(zip(self.messages, values, strict=True)):
@@ -223,14 +223,14 @@ class RtdeWire(SampleWire):
 
     def stranger(self, _rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""
-        raise RigError("expected no fault unknown on rtde: a client gets only what it asked for")
+        raise RigError("expected no fault unknown on rtde: a client receives only requested fields")
 
     def rubbish(self, _rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""
         raise RigError("expected no fault garbage on rtde: TCP delivers what was sent")
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self.controller.close()
 
     def table(self) -> list[str]:

@@ -113,7 +113,7 @@ def test_a_demo_says_which_port_is_in_use_before_it_starts_anything() -> None:
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.startswith(
-        f"jointwatch demo: {page} is in use, by another demo perhaps; give a free one by --page, "
+        f"jointwatch demo: {page} is in use, perhaps by another demo; choose a free address with --page, "
     )
 
 

@@ -116,7 +116,7 @@ def test_a_configured_bus_is_judged_by_what_its_joints_need(tmp_path: Path, caps
     err = capsys.readouterr().err
     assert "elbow.torque: bus.FAR.torque is not received" in err
     assert "elbow.position: comes at" in err
-    assert "configured are 2000 Hz" in err
+    assert "but 2000 Hz are configured" in err
     assert "unmatched = " in err
     assert "bus.STATE.position: moves, -0." in err
 
@@ -384,4 +384,4 @@ def test_what_a_bus_carries_is_no_loss() -> None:
     """A warning said "busy_us = 332889:", and nothing else."""
     assert list(losses("wire", {"frames": 3000, "packets": 2, "busy_us": 332_889})) == []
     (found,) = losses("wire", {"frames": 3000, "lost": 2})
-    assert found.text == "lost = 2: frames missing by their own counter"
+    assert found.text == "lost = 2: frames missing by their counter"

@@ -177,7 +177,7 @@ def test_mistakes_of_torque_and_workspace_are_said(
     limits.write_text(effort + SHARED.replace("lower", 'frame = "gripper"\nlower'))
     assert main(["excite", robot, "--limits", str(limits)]) == 78
     said = capsys.readouterr().err
-    assert "expected --model MODEL for limits of torque: the robot's file does not say what its links weigh" in said
+    assert "expected --model MODEL for limits of torque: the robot's file does not give the masses of its links" in said
     assert 'workspace.frame: found no moving frame "gripper" in the robot, it has' in said
     limits.write_text(LIMITS + SHARED.replace("1.4", "-0.4"))
     assert main(["excite", robot, "--limits", str(limits)]) == 78

@@ -188,7 +188,7 @@ def test_the_time_to_a_limit_is_in_days_in_use_and_has_the_truth_within(told: To
     assert "limit coulomb = 2.6: in " in lines[-3]
     assert lines[-3].endswith("at the use of the last 30 days")
     assert lines[-2].endswith("not known: it moves away from its limit")
-    assert lines[-1].endswith("not known: the history has no values of it")
+    assert lines[-1].endswith("not known: the history has no values of this parameter")
 
 
 def test_a_repair_begins_a_new_life(told: Told, tmp_path: Path) -> None:

@@ -55,10 +55,10 @@ def test_channel_of_a_matrix_and_field_of_a_struct(tmp_path: Path, tall: bool) -
     [
         ({}, {"position": "x"}, 'no column "x", expected one of q, t, u'),
         ({"u": U[:-1]}, {}, "u has 49 rows, time has 50"),
-        ({"t": T[::-1]}, {}, 'expected times that rise, column "t" does not'),
+        ({"t": T[::-1]}, {}, 'expected increasing times, but those of column "t" are not'),
         ({}, {"position": "q:3"}, r"q has one column, found \[3\]"),
         ({}, {"position": "x", "effort": "y"}, r'column "x", expected one of q, t, u\n.*column "y"'),
-        ({"u": np.full(50, np.nan)}, {}, 'column "u" is no column of numbers'),
+        ({"u": np.full(50, np.nan)}, {}, 'expected numbers in column "u"'),
     ],
 )
 def test_a_useless_file_is_named_with_its_reason(
@@ -70,7 +70,7 @@ def test_a_useless_file_is_named_with_its_reason(
 
 
 def test_missing_and_unknown_files(tmp_path: Path) -> None:
-    with pytest.raises(RigError, match=r"nothing\.csv is not there"):
+    with pytest.raises(RigError, match=r"nothing\.csv does not exist"):
         RecordingSettings(file=tmp_path / "nothing.csv").build(1, 0, [])
     with pytest.raises(RigError, match=r"expected a \.mat, \.npz or \.csv file, found .*run\.bag"):
         RecordingSettings(file=tmp_path / "run.bag").build(1, 0, [])

@@ -93,7 +93,7 @@ def test_mistakes_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["clearance", str(file), "--joint", "wrist"]) == 1
     assert 'expected the joint "wrist"; the recording has pin' in capsys.readouterr().err
     assert main(["clearance", str(file), "--gravity", "1", "2", *KNOWN]) == 1
-    assert "expected one --gravity or 1, one a recording; found 2" in capsys.readouterr().err
+    assert "expected one --gravity or 1, one for each recording; found 2" in capsys.readouterr().err
     few = np.column_stack([np.arange(300) * 0.01, encoder(np.sin(np.arange(300) * 0.01), 17), np.zeros(300)])
     np.savetxt(file, few, delimiter=",", header="time,pin.position,pin.torque", comments="")
     assert main(["clearance", str(file), *KNOWN]) == 1

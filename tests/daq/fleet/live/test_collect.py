@@ -229,4 +229,4 @@ def test_a_lake_that_is_none_is_one_sentence(tmp_path: Path, capsys: pytest.Capt
     assert main(["fleet", "watch", str(tmp_path), "--last", "2026-01-31", "--once"]) == 2
     assert main(["fleet", "watch", str(tmp_path), "--limit", "coulomb", "--once"]) == 2
     assert main(["fleet", "watch", str(tmp_path), "--once"]) == 0
-    assert "nothing has come in this time" in " ".join(capsys.readouterr().out.split())
+    assert "nothing was received in this time" in " ".join(capsys.readouterr().out.split())

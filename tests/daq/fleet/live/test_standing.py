@@ -162,6 +162,6 @@ def test_what_is_told_of_days_speaks_of_days_and_a_row_fits_a_terminal(tmp_path:
 def test_an_empty_time_says_that_nothing_has_come(tmp_path: Path) -> None:
     standing = lake(tmp_path, [summary("robot", 0, T0)]).standing(T0 - 9 * DAY, T0 - 5 * DAY)
     page = document(standing, [], 0.0)
-    assert "Nothing has come in this time" in page
+    assert "Nothing was received in this time" in page
     assert "Every robot" not in page
-    assert headline(standing).endswith("0 robots, nothing has come in this time")
+    assert headline(standing).endswith("0 robots, nothing was received in this time")

@@ -158,7 +158,7 @@ def test_a_published_model_balances_its_own_equation() -> None:
 
 
 def test_recordings_that_are_missing_or_damaged_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(PublicRecordingError, match=r"is not there: .* Say where they lie: --data"):
+    with pytest.raises(PublicRecordingError, match=r"does not exist: .* Name the folder .*: --data"):
         read_emps(tmp_path)
     with pytest.raises(PublicRecordingError, match="expected 8 runs, found 0"):
         read_xl330(tmp_path)
