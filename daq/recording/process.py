@@ -57,8 +57,8 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
         if blocks.poll(100):
             recorder.take(received(blocks.recv()))
         if time.monotonic() >= due:
-            due = time.monotonic() + STATUS_EVERY
             status.send_multipart((b"recorder/status", msgpack.packb(recorder.status())))
+            due = time.monotonic() + STATUS_EVERY
     recorder.close()
     expected.close()
     blocks.close(0)

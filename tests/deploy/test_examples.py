@@ -30,7 +30,7 @@ def live(forked_programs: None) -> Iterator[Live]:
 
 
 def run(*words: object) -> list[str]:
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 

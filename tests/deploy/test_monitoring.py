@@ -125,10 +125,8 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sockets = [f"ipc://{folder}/u", f"ipc://{folder}/s"]
     page, address = (f"127.0.0.1:{free_port()}" for _ in range(2))
     config = (DEPLOY / "prometheus.yml").read_text().replace("127.0.0.1:8080", page)
-    config = config.replace("alerts.yml", str(DEPLOY / "alerts.yml")).replace("interval: 1s", "interval: 500ms")
-    (folder / "prometheus.yml").write_text(
-        config.replace("timeout: 1s", "timeout: 500ms").replace("interval: 5s", "interval: 1s")
-    )
+    config = config.replace("alerts.yml", str(DEPLOY / "alerts.yml"))
+    (folder / "prometheus.yml").write_text(config.replace("interval: 5s", "interval: 1s"))
     fakes = ROOT / "tests" / "support" / "processes"
     children = [
         subprocess.Popen(

@@ -19,6 +19,7 @@ from drivers import AnyDriver
 from drivers.base import DriverSettings, LinkBusyError, LinkError, Wanted
 from drivers.drain import link_error
 from drivers.serial.packets import encode
+from drivers.testing import collect
 
 FRAMES = [{"name": "AXIS", "id": 0x181, "signals": {"count": {"start": 0, "bits": 32}}}]
 PACKETS = [{"name": "AXIS", "id": 1, "fields": [{"name": "count", "type": "u32"}]}]
@@ -134,10 +135,7 @@ def test_what_came_before_the_wire_was_lost_is_delivered() -> None:
         for sequence in range(3):
             os.write(master, encode(1, sequence, sequence.to_bytes(4, "little")))
         values: list[float] = []
-        while len(values) < 3:  # a terminal passes on what it has, when it has it
-            batch = reader(1.0)
-            assert len(batch)
-            values += batch["value"].tolist()
+        values += collect(driver, 3)["value"].tolist()
         assert values == [0, 1, 2]
         os.close(master)
         with pytest.raises(LinkError):
@@ -177,7 +175,7 @@ def test_the_same_port_comes_back_after_a_loss(tmp_path: Path) -> None:
         name.symlink_to(os.ttyname(slave))
         with driver:
             os.write(master, encode(1, 0, count.to_bytes(4, "little")))
-            assert driver.read(1.0)["value"].tolist() == [count]
+            assert collect(driver, 1)["value"].tolist() == [count]
             os.close(master)
             with pytest.raises(LinkError, match="went away"):
                 driver.read(1.0)

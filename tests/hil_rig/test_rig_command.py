@@ -73,7 +73,7 @@ def test_it_keeps_time(rig: Callable[..., Rig], speed: float) -> None:
     with one.reader() as port:
         assert read_until(port, 1) >= 1
         paces = []
-        while not paces or (not 0.5 < paces[-1] < 1.1 and len(paces) < 5):  # where either got no processor: once more
+        while not paces or (not 0.5 < paces[-1] < 1.1 and len(paces) < 20):  # where either got no processor: once more
             began = time.monotonic()
             count = read(port, 1.5)
             paces.append(count / (1000 * speed * (time.monotonic() - began)))
@@ -81,8 +81,7 @@ def test_it_keeps_time(rig: Callable[..., Rig], speed: float) -> None:
 
 
 def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]) -> None:
-    farewell: dict[str, Any] = {}
-    while not farewell or farewell["latest"] > 1.4:  # beyond the backlog of 1.5 s on a machine that stands still
+    for _ in range(10):
         one = rig("rigid")
         with one.reader() as port:
             assert read_until(port, 100) >= 100
@@ -91,6 +90,8 @@ def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]
             one.process.send_signal(signal.SIGCONT)
             read_until(port, 600)  # all that is late, and some that is not
             farewell = one.stop()
+        if farewell["latest"] < 1.4 and not farewell["refused"]:
+            break  # else once more: beyond the backlog of 1.5 s on a machine that stands still
     assert farewell["late"] > 300
     assert farewell["latest"] > 0.4
     assert farewell["samples"] == farewell["sent"] + farewell["refused"] + farewell["unheard"]

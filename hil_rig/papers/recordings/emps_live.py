@@ -52,7 +52,7 @@ def _played(file: Path, wire: str) -> dict[str, float]:
             if update["seq"] % 100 == 0:
                 values = "  ".join(f"{name} {value:9.4f}" for name, value in last.items())
                 print(f"{update['phase']:9} {values}", file=sys.stderr)
-        live.wait_for_rig(10)
+        live.wait_for_rig(PATIENCE)
         if subscriber.gaps:
             raise LiveError(f"updates were lost between service and subscriber: {dict(subscriber.gaps)}")
     return last

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from daq.core.refit_worker import NICE, RefitWorker, RefitWorkerError
 from daq.processes import cluster
 from daq.processes.child import without_collections
 from tests.support.garbage import ENDED, Garbage, collected
-from tests.support.processes.waiting import wait_until
+from tests.support.processes.waiting import undisturbed, wait_until
 
 
 def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
@@ -75,14 +76,18 @@ def slow_to_load() -> None:
 def test_the_time_that_a_job_may_take_begins_when_the_worker_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refit_worker, "DEADLINE", 0.5)
     monkeypatch.setattr("estimators.refit.job.warm", slow_to_load)
-    refits = RefitWorker()
-    try:
-        began = time.monotonic()
-        assert ended(refits, refits.submit(divmod, 7, 2)).result() == (3, 1)
-        assert time.monotonic() - began > 1.0, "the premise: it waited for longer than it may take"
-        assert refits.replaced == 0
-    finally:
-        refits.shutdown()
+
+    def attempt() -> None:
+        refits = RefitWorker()
+        try:
+            began = time.monotonic()
+            assert ended(refits, refits.submit(divmod, 7, 2)).result() == (3, 1)
+            assert time.monotonic() - began > 1.0, "the premise: it waited for longer than it may take"
+            assert refits.replaced == 0
+        finally:
+            refits.shutdown()
+
+    undisturbed(attempt)
 
 
 def ended(refits: RefitWorker, job: "Future[Any]") -> "Future[Any]":
@@ -113,7 +118,7 @@ def test_a_worker_that_hangs_is_replaced_and_what_waits_behind_its_job_is_done(
         if fault == "stopped":
             os.kill(first, signal.SIGSTOP)
         began = time.monotonic()
-        words = "it stood still for 1 s" if fault == "stopped" else "its job took longer than 1 s"
+        words = r"it stood still for \d+ s" if fault == "stopped" else "its job took longer than 1 s"
         with pytest.raises(RefitWorkerError, match=words):
             ended(refits, hanging).result()
         assert time.monotonic() - began > 0.9
@@ -124,7 +129,7 @@ def test_a_worker_that_hangs_is_replaced_and_what_waits_behind_its_job_is_done(
             assert time.monotonic() < patience, "it is ended"
             time.sleep(0.01)
         assert ended(refits, behind).result() not in (first, os.getpid())
-        assert words in caplog.text
+        assert re.search(words, caplog.text)
         refits.check(time.monotonic())  # without a job: before, the new one may have stood still for a moment
         assert (refits.replaced, refits.silence) == (1, 0.0)
     finally:
@@ -133,19 +138,23 @@ def test_a_worker_that_hangs_is_replaced_and_what_waits_behind_its_job_is_done(
 
 def test_a_worker_that_works_or_has_nothing_to_do_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refit_worker, "SILENT", 1.5)
-    refits = RefitWorker()
-    try:
-        first = refits.submit(os.getpid).result(60)
-        assert ended(refits, refits.submit(busy, 2.0)).result() is None
-        idle = time.monotonic() + 1.0
-        while time.monotonic() < idle:
-            refits.check(time.monotonic())
-            assert refits.silence == 0.0
-            time.sleep(0.02)
-        assert refits.submit(os.getpid).result(60) == first
-        assert refits.replaced == 0
-    finally:
-        refits.shutdown()
+
+    def attempt() -> None:
+        refits = RefitWorker()
+        try:
+            first = refits.submit(os.getpid).result(60)
+            assert ended(refits, refits.submit(busy, 2.0)).result() is None
+            idle = time.monotonic() + 1.0
+            while time.monotonic() < idle:
+                refits.check(time.monotonic())
+                assert refits.silence == 0.0
+                time.sleep(0.02)
+            assert refits.submit(os.getpid).result(60) == first
+            assert refits.replaced == 0
+        finally:
+            refits.shutdown()
+
+    undisturbed(attempt)
 
 
 def test_a_worker_that_gets_no_processor_does_not_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:

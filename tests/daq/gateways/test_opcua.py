@@ -47,7 +47,7 @@ async def read(endpoint: str, instant: float, telling: Any) -> None:
         async def node(*path: str) -> Any:
             return await client.nodes.objects.get_child([f"{index}:{one}" for one in ("robot", *path)])
 
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while True:
             try:
                 inertia, _ = await node("elbow", "inertia"), await node("base", "viscous_known")
@@ -55,27 +55,37 @@ async def read(endpoint: str, instant: float, telling: Any) -> None:
             except ua.UaStatusCodeError:
                 assert time.monotonic() < deadline, "the nodes come with the first estimate"
                 await asyncio.sleep(0.05)
-        value = await inertia.read_data_value()
-        assert (value.Value.Value, value.StatusCode.value) == (0.375, ua.StatusCodes.Good)
-        assert abs(value.SourceTimestamp.timestamp() - instant) < 1e-3
-        assert abs(value.ServerTimestamp.timestamp() - time.time()) < 60
-        assert await (await node("elbow", "inertia_deviation")).read_value() == 0.002
-        assert await (await node("elbow", "inertia_known")).read_value() is True
-        units = await (await inertia.get_child(["0:EngineeringUnits"])).read_value()
-        assert units.DisplayName.Text == "kg·m²"
-        assert await (await node("elbow", "health")).read_value() == "valid"
 
         async def status(*path: str) -> int:
             found = await (await node(*path)).read_data_value(raise_on_bad_status=False)
             return int(found.StatusCode.value)
 
-        assert await status("elbow", "viscous") == ua.StatusCodes.Uncertain, "the motion does not tell it"
-        assert await status("base", "inertia") == ua.StatusCodes.BadOutOfService, "it is faulted"
+        async def examine() -> None:
+            value = await inertia.read_data_value()
+            assert (value.Value.Value, value.StatusCode.value) == (0.375, ua.StatusCodes.Good)
+            assert abs(value.SourceTimestamp.timestamp() - instant) < 1e-3
+            assert abs(value.ServerTimestamp.timestamp() - time.time()) < 60
+            assert await (await node("elbow", "inertia_deviation")).read_value() == 0.002
+            assert await (await node("elbow", "inertia_known")).read_value() is True
+            units = await (await inertia.get_child(["0:EngineeringUnits"])).read_value()
+            assert units.DisplayName.Text == "kg·m²"
+            assert await (await node("elbow", "health")).read_value() == "valid"
+            assert await status("elbow", "viscous") == ua.StatusCodes.Uncertain, "the motion does not tell it"
+            assert await status("base", "inertia") == ua.StatusCodes.BadOutOfService, "it is faulted"
+
+        while True:
+            try:
+                await examine()
+                break
+            except (AssertionError, ua.UaStatusCodeError):  # of a joint of which too long nothing was said
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.5)
         level = await inertia.read_attribute(ua.AttributeIds.UserAccessLevel)
         assert not level.Value.Value & (1 << ua.AccessLevel.CurrentWrite)
-        for target in (inertia, await node("elbow", "health")):
+        for target, written in ((inertia, 0.375), (await node("elbow", "health"), "valid")):
             with pytest.raises(ua.UaStatusCodeError) as refused:
-                await target.write_value(await target.read_value())
+                await target.write_value(written)
             assert refused.value.code in (ua.StatusCodes.BadUserAccessDenied, ua.StatusCodes.BadNotWritable)
         with pytest.raises(ua.UaStatusCodeError):
             await client.nodes.objects.add_object(index, "mine")
@@ -131,10 +141,10 @@ async def read_silent(endpoint: str, scene: Any, make_estimate: Any, wait: Any) 
         for name in ("inertia", "inertia_deviation", "inertia_known", "error"):
             value = await until(name, ua.StatusCodes.BadNoCommunication)
             assert abs(value.SourceTimestamp.timestamp() - good) < 1e-3, "when it was good last"
-        assert (await told("inertia")).Value.Value is None, "a bad value is none, as OPC UA has it"
-        health = await told("health")
-        assert (health.Value.Value, health.StatusCode.value) == ("faulted", ua.StatusCodes.Good), "that is known"
-        assert (await told("reasons")).Value.Value == "no data for 1.0 s"
+            assert value.Value.Value is None, "a bad value is none, as OPC UA has it"
+        health = await until("health", ua.StatusCodes.Good)
+        assert health.Value.Value == "faulted", "that is known"
+        assert (await until("reasons", ua.StatusCodes.Good)).Value.Value == "no data for 1.0 s"
         tell(known, good + 5)
         value = await until("inertia", ua.StatusCodes.Good)
         assert abs(value.SourceTimestamp.timestamp() - good - 5) < 1e-3

@@ -42,7 +42,10 @@ def ask(page: str, path: str, method: str = "GET", **headers: str) -> tuple[int,
 
 
 def live(page: str, **more: Any) -> ClientConnection:
-    address, patient = f"ws://{urlsplit(page).netloc}/live", {"open_timeout": 60, "close_timeout": 0.5}
+    address, patient = (
+        f"ws://{urlsplit(page).netloc}/live",
+        {"open_timeout": 60, "close_timeout": 0.5, "ping_interval": None},
+    )
     return connect(address, compression=None, max_size=None, **patient, **more)
 
 
@@ -319,7 +322,7 @@ def test_a_real_prometheus_scrapes_it(tmp_path: Path, outlet: Any, core: Any, wa
     address = f"127.0.0.1:{free_port()}"
     config = tmp_path / "prometheus.yml"
     config.write_text(
-        "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n"
+        "global: {scrape_interval: 3s, scrape_timeout: 3s}\nscrape_configs:\n"
         f"- {{job_name: jointwatch, static_configs: [{{targets: ['{urlsplit(outlet.page).netloc}']}}]}}\n"
     )
     child = subprocess.Popen(
@@ -340,9 +343,9 @@ def test_a_real_prometheus_scrapes_it(tmp_path: Path, outlet: Any, core: Any, wa
         return {row["metric"]["parameter"]: float(row["value"][1]) for row in found}
 
     try:  # each waited for: a scrape that a busy machine does not answer in time leaves nothing until the next one
-        wait(lambda: values() == {"inertia": 0.5, "viscous": 1.25})
-        wait(lambda: [row["value"][1] for row in query("up")] == ["1"])
-        wait(lambda: query("jointwatch_update_latency_seconds_bucket"))
+        wait(lambda: values() == {"inertia": 0.5, "viscous": 1.25}, 240)
+        wait(lambda: [row["value"][1] for row in query("up")] == ["1"], 240)
+        wait(lambda: query("jointwatch_update_latency_seconds_bucket"), 240)
     finally:
         child.terminate()
         child.wait(60)

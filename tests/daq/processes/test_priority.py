@@ -16,6 +16,7 @@ from hil_rig.live import Live
 from tests.support.processes.waiting import wait_until
 
 PRIORITY = 3
+NAMES = ("core", "wire", "outlet", "recorder")
 ASKED = f"\n[processes]\npriority = {PRIORITY}\n"
 REFUSED = """
 import os
@@ -91,7 +92,8 @@ def test_the_way_of_an_update_comes_first_and_page_recorder_and_supervisor_do_no
     with Live(["rigid", "--wire", "udp"], more=recorder + ASKED) as live, Subscriber(live.endpoint, timeout=60) as one:
         next(iter(one))
         assert live.service is not None
-        found = children(live.service.pid)
+        service, found = live.service.pid, dict[str, int]()
+        wait_until(lambda: found.update(children(service)) or {f"jw {name}" for name in NAMES} <= found.keys())
         first = (os.SCHED_RR, PRIORITY)
         for name in ("jw core", "jw wire"):
             seen = threads(found[name])

@@ -65,7 +65,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def started(config: Path, limit: Callable[[], None] = lambda: None) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "daq", "run", str(config), "--duration", "1"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limit)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_no_key_at_all_and_the_command_says_so(locked: Locked, run_program: Call
         pytest.raises(RefusedError, match=r"is locked: it takes a key and the server's .key"),
     ):
         next(updates)
-    done = run_program("daq", "listen", "--endpoint", locked.endpoint, timeout=60)
+    done = run_program("daq", "listen", "--endpoint", locked.endpoint)
     assert done.returncode == 1
     assert done.stderr.startswith(f"jointwatch: {locked.endpoint} is locked: it takes a key")
     assert len(done.stderr.splitlines()) == 1

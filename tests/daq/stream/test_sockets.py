@@ -48,7 +48,7 @@ def test_a_tap_sees_what_goes_out(tmp_path: Path, core: Any, wait: Callable[...,
     with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder:
         tap = forwarder.tap
         wait(lambda: core.estimate() or tap.poll(20))
-        assert tap.recv_multipart()[0] == b"estimate/elbow"
+        wait(lambda: tap.recv_multipart()[0] == b"estimate/elbow")  # a residual comes first where it was just in time
 
 
 def test_an_outlet_that_comes_back_finds_what_was_published_meanwhile(tmp_path: Path, core: Any) -> None:

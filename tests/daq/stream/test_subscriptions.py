@@ -1,5 +1,6 @@
 """Who joins late: complete at once, nobody delayed by it, nothing old taken for new; and who may not join at all."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +52,9 @@ def test_a_late_joiner_has_everything_although_nothing_new_is_said(
         wait(lambda: tap.recv_multipart()[0] == b"meta")
         for _ in range(3):  # each newcomer anew
             with Subscriber(forwarder.endpoint, timeout=60) as late:
-                topics = {next(late)[0] for _ in range(5)}
+                topics = set[str]()
+                while len(topics) < 5:  # of the first newcomer an estimate may be on its way
+                    topics.add(next(late)[0])
             assert topics == {"estimate/elbow", "residual/elbow", "estimate/base", "residual/base", "meta"}
         with Subscriber(forwarder.endpoint, ("estimate/base",), timeout=60) as one:
             assert next(one)[0] == "estimate/base"
@@ -98,7 +101,7 @@ def test_a_stalled_subscriber_delays_nobody(tmp_path: Path, core: Any) -> None:
         stalled.setsockopt(zmq.SUBSCRIBE, b"")
         stalled.connect(forwarder.endpoint)
         publication, ballast = core.publications["elbow"], "x" * 4000
-        for _ in range(200):
+        for _ in range(3000):
             core.updates.send_multipart(publication.event("first", "", time.time()))
             if stalled.poll(20) and reader._socket.poll(20):
                 break
@@ -147,7 +150,13 @@ def test_only_a_listed_key_is_let_in_and_the_others_are_counted(
             with pytest.raises(RefusedError):
                 next(updates)
             (keys / "stranger.key").rename(keys / "clients" / "stranger.key")  # allowed from now on, without a restart
-            assert next(updates)
+
+            def heard() -> bool:
+                with contextlib.suppress(RefusedError):  # of an attempt that had begun before
+                    return bool(next(updates))
+                return False
+
+            wait(heard)
 
 
 def test_secret_keys_are_the_owners_alone(tmp_path: Path, locked: Curve) -> None:

@@ -21,6 +21,7 @@ from drivers.network.ros2 import Ros2Settings
 from drivers.testing import collect
 from hil_rig.ports import free_domain
 from hil_rig.wire.network.ros2 import publisher
+from tests.support.processes.waiting import wait_until
 
 JOINTS = [f"joint_{number}" for number in range(1, 8)]
 TOPIC = "/joint_states"
@@ -31,12 +32,13 @@ def settings(domain: int, **more: Any) -> Ros2Settings:
     return Ros2Settings.model_validate(given | more)
 
 
-def matched(writer: Any) -> None:
-    end = time.monotonic() + 60
-    while not writer.get_matched_subscriptions():
-        assert time.monotonic() < end, "no reader is found"
-        time.sleep(0.01)
-    time.sleep(0.2)  # the reader's end of discovery
+def matched(writer: Any, driver: Any = None) -> None:
+    """Until either end has found the other; without a driver, which is another process's: two seconds for its end."""
+    wait_until(writer.get_matched_subscriptions, look=0.01)
+    if driver is None:
+        time.sleep(2.0)
+    else:
+        wait_until(driver._topic._open["reader"].get_matched_publications, look=0.01)
 
 
 def test_every_value_is_the_one_that_was_sent_bit_by_bit_and_none_is_lost() -> None:
@@ -49,7 +51,7 @@ def test_every_value_is_the_one_that_was_sent_bit_by_bit_and_none_is_lost() -> N
     wanted.append(Wanted(21, "joint_1.stamp"))
     writer, state, head = publisher(where, TOPIC)
     with settings(where).open(wanted) as driver:
-        matched(writer)
+        matched(writer, driver)
         parts, began = [], time.monotonic()
         for number, row in enumerate(values):
             row = row.reshape(7, 3)
@@ -110,7 +112,7 @@ def test_another_device_on_the_topic_missing_efforts_and_rubbish_are_counted() -
     where = free_domain()
     writer, state, head = publisher(where, TOPIC)
     with settings(where).open([Wanted(0, "joint_2.position"), Wanted(1, "joint_2.effort")]) as driver:
-        matched(writer)
+        matched(writer, driver)
         writer.write(state(head(1, 0), ["joint_1", "joint_2"], [0.5, 0.25], [], []))
         writer.write(state(head(2, 0), ["finger"], [0.1], [], [1.0]))
         writer.write(state(head(3, 0), ["joint_1", "joint_2"], [0.5], [], []))  # one position for two joints
@@ -144,7 +146,10 @@ def test_doctor_proposes_the_joints_that_are_there(tmp_path: Path) -> None:
 
     answering = Answering(play)
     try:
-        found = Ros2Settings.probe("lo", 1.0, {"domain": str(where), "peers": "127.0.0.1"})
+        for _ in range(20):  # again where it has hardly found the publisher in this time
+            found = Ros2Settings.probe("lo", 1.0, {"domain": str(where), "peers": "127.0.0.1"})
+            if "500 Hz by their stamps" in found.said[0]:
+                break
     finally:
         answering.close()
     assert "500 Hz by their stamps" in found.said[0]

@@ -248,11 +248,13 @@ def test_a_probe_says_what_each_servo_is_asked_for_and_proposes_it(line: tuple[i
     thread = threading.Thread(target=master)
     thread.start()
     try:
-        found = ServoBusSettings.probe(port, 0.4, {"baudrate": "57600"})
+        times = list[int]()
+        while len(times) != 2 or min(times) < 5:  # a master that got no processor: once more
+            found = ServoBusSettings.probe(port, 0.4, {"baudrate": "57600"})
+            times = [int(said.split(", ")[1].split()[0]) for said in found.said if "times a second" in said]
     finally:
         over.set()
         thread.join()
-    times = [int(said.split(", ")[1].split()[0]) for said in found.said]
     assert found.said == tuple(f"servo {one}: registers 126 to 135, {times[0]} times a second" for one in (2, 7))
     assert 1 <= times[0] * 0.4 <= asked[0] + 1
     told = tomllib.loads(found.proposal)

@@ -1,6 +1,5 @@
 """Mechanisms: contact laws, energy, closure, speed."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.mechanism import MechanismMotion, build, load
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
+from estimators.quantities import Floats
 from hil_rig.plants.base import Jump, RigError
 from hil_rig.plants.mechanisms.asperities import fractal_loss, fractal_stiffness
 from hil_rig.plants.mechanisms.contact import Steel
@@ -20,6 +20,7 @@ from hil_rig.plants.mechanisms.leg import Leg, LegSettings
 from hil_rig.plants.mechanisms.newton_euler import bodies_of, forces, torque
 from hil_rig.plants.mechanisms.pointing import NORMAL, PLACE, POWER, TORQUES, Pointing, PointingSettings
 from hil_rig.plants.mechanisms.tree5 import EPSILON, Tree5, Tree5Settings, published
+from tests.support.processes.waiting import quickest
 
 pytestmark = pytest.mark.compiled
 
@@ -110,10 +111,10 @@ def test_reduced_pointing_follows_the_full_contact() -> None:
 def test_each_plays_three_times_faster_than_real_time() -> None:
     for simulation in (Pointing(PointingSettings(), []), Tree5(Tree5Settings(), 1, []), Leg(LegSettings(), [])):
         simulation.exact(100)
-        began = time.thread_time()
-        out = simulation.exact(2000)
-        assert 2.0 / (time.thread_time() - began) > 3.0, type(simulation).__name__
-        assert np.isfinite(out).all()
+        out: list[Floats] = []
+        took = quickest(lambda simulation=simulation, out=out: out.append(simulation.exact(2000)), 2.0 / 3.0)  # type: ignore[misc]
+        assert 2.0 / took > 3.0, type(simulation).__name__
+        assert np.isfinite(out[-1]).all()
 
 
 def test_the_legs_loops_stay_closed() -> None:

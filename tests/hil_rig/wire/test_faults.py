@@ -138,14 +138,16 @@ def run(
     values = []
     with settings.drivers["wire"].open(wanted(settings, "wire")) as driver:
         quiet = 0
-        deadline = time.monotonic() + 60
-        while quiet < 10 and time.monotonic() < deadline:  # 1 s without anything: it has played to its end
+        deadline = time.monotonic() + 120
+        while quiet < 3:  # after its end: it may stand still before
+            assert time.monotonic() < deadline
+            ended = rig.poll() is not None
             try:
                 batch = driver.read(0.1)
-            except LinkError:  # two seconds later it has gone
+            except LinkError:  # it has gone, two seconds after it had played to its end
                 break
             values.append(batch["value"])
-            quiet = 0 if len(batch) or not any(map(len, values)) else quiet + 1  # it may begin late
+            quiet = quiet + 1 if ended and not len(batch) else 0
         counts = dict(driver.counters())
         rig.send_signal(signal.SIGTERM)
         farewell = json.loads(rig.stdout.readline())

@@ -1,6 +1,8 @@
 """Waiting for what another process or thread does, and how much of that time it had no processor."""
 
 import contextlib
+import os
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +14,47 @@ def wait_until(condition: Callable[[], object], timeout: float = 60.0, look: flo
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(look)
+
+
+def undisturbed(attempt: Callable[[], None], most: float = 0.05, times: int = 10) -> None:
+    """Call what asserts something of time; again where it failed while this process, in all its threads together, stood
+    still or waited for a processor for more than `most` seconds. It fails where it was not disturbed, and at the last.
+    """
+    for left in reversed(range(times)):
+        over, stood, before = threading.Event(), [0.0], starved([os.getpid()])
+
+        def watch(over: threading.Event = over, stood: list[float] = stood) -> None:
+            looked = time.monotonic()
+            while not over.wait(0.01):
+                stood[0] += max(0.0, time.monotonic() - looked - 0.02)
+                looked = time.monotonic()
+            stood[0] += max(0.0, time.monotonic() - looked - 0.02)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            attempt()
+        except Exception:
+            over.set()
+            watcher.join()
+            if not left or stood[0] + starved([os.getpid()]) - before < most:
+                raise
+        else:
+            return
+        finally:
+            over.set()
+            watcher.join()
+
+
+def quickest(work: Callable[[], object], enough: float, times: int = 10) -> float:
+    """The least processor time of this thread that work took, s: once where that was under `enough`, else again, since
+    a virtual processor that is taken away counts as one that works."""
+    took = list[float]()
+    while not took or (took[-1] >= enough and len(took) < times):
+        began = time.thread_time()
+        work()
+        took.append(time.thread_time() - began)
+    return min(took)
 
 
 def starved(pids: Iterable[int]) -> float:

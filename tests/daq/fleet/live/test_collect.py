@@ -1,6 +1,7 @@
 """`jointwatch fleet collect` on real sockets, locked ones too: killed and started again it loses nothing uncounted."""
 
 import json
+import re
 import resource
 import signal
 import threading
@@ -105,7 +106,7 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     lake, run = tmp_path / "lake", partial(collecting, senders, start_program, tmp_path / "lake.toml")
     first = run(3.0)
     first.send_signal(signal.SIGINT)
-    said, log = first.communicate()
+    said, log = first.communicate(300)
     assert first.returncode == 0, log
     assert "0 missing, 0 given up, 0 malformed, 0 batches not written" in said
     assert "2 of 3 robots heard in the last minute" in log
@@ -113,19 +114,20 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     killed = run(1.5)
     killed.kill()
     killed.wait()
+    begun = senders.sent
     last = run(3.0)
     second = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
     assert second.wait() == 1
     assert "another collector 'collector' writes into" in second.stderr.read()
-    sent = senders.sent
     last.send_signal(signal.SIGTERM)
-    assert last.wait() == 0
+    assert last.wait(300) == 0
     totals = Reader(str(lake)).rows(RAW, TOTALS, 0, float("inf"))
     assert sorted(row[0] for row in totals) == ["arm1", "arm2"]
     for _, count, lost, earliest, latest in totals:
         assert count + lost == latest - earliest + 1
-        assert lost > 10, "what came while none ran, and what the killed one had in memory"
-        assert latest > sent - 20, "what is there at a stop is taken"
+        # and what the killed one had in memory, which is nothing where a minute has just ended
+        assert lost > 0, "what came while none ran"
+        assert latest > begun, "what is there at a stop is taken"
     capsys.readouterr()
     assert (
         main(["fleet", "watch", str(tmp_path / "lake.toml"), "--once", "--json", "--page", str(tmp_path / "f.html")])
@@ -145,9 +147,10 @@ def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said
     begun = time.time()
     program = collecting(senders, start_program, tmp_path / "lake.toml", 3.0)
     program.send_signal(signal.SIGINT)
-    _, log = program.communicate()
+    _, log = program.communicate(300)
     assert program.returncode == 0, log
-    assert log.count("the clock of arm1 is off by +3600 s: its summaries get the time at which they came") == 1
+    [seconds] = re.findall(r"the clock of arm1 is off by \+(\d+) s: its summaries get the time at which they came", log)
+    assert 3_600 - 120 < int(seconds) <= 3_600, "less what the first took to come"
     assert log.count("robot 'arm7' is not in the table [robots]: its summaries are not written") == 1
     times = """SELECT min(epoch(time)), max(epoch(time)), count(*), count(DISTINCT robot) FROM finer
         WHERE quantity = 'coulomb'"""
@@ -167,7 +170,8 @@ def test_a_collector_that_has_ended_has_let_go_of_its_sockets_and_its_lake(sende
     settings = load_collector(tmp_path / "lake.toml")
     one = Collector(settings)
     one.run(lambda: next(turns, True), lambda it: told.append(it.received))
-    assert len(told) == 1
+    assert told, "at the end, and once more where a minute has ended meanwhile"
+    assert told[-1] == one.received
     with pytest.raises(zmq.ZMQError):
         list(one.subscription.messages(1))
     Collector(settings).subscription.close()

@@ -63,7 +63,8 @@ def test_sixty_idle_connections_lock_nobody_out(
     try:
         assert answers(port), "while they are there"
         for one in idle[::2]:
-            one.sendall(b"GET / HTTP/1.1\r\nHost: ") if one.fileno() >= 0 else None
+            with contextlib.suppress(OSError):  # its time may be over
+                one.sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert answers(port)
         wait(lambda: len(os.listdir(f"/proc/{child.pid}/fd")) < 60)  # noqa: PTH208 (they have their time, no longer)
         assert answers(port)
@@ -106,7 +107,9 @@ def test_a_connection_that_asks_nothing_is_closed_after_five_seconds(
         idle[1].sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert select.select(idle, (), (), 60)[0]
         assert time.monotonic() - began > 4.9, "neither was closed before"
-        assert [one.recv(1) for one in idle] == [b"", b""]
+        for one in idle:
+            with contextlib.suppress(ConnectionResetError):  # where half of the request was not even read
+                assert one.recv(1) == b""
 
 
 def test_a_subscriber_of_a_hundred_thousand_topics_takes_no_update_from_the_others(outlet, core, wait) -> None:  # type: ignore[no-untyped-def]
@@ -244,5 +247,5 @@ def test_the_page_is_served_over_tls(restart, tmp_path: Path, certificate: tuple
     trusted = ssl.create_default_context(cafile=certificate[0])
     with urllib.request.urlopen(outlet.page, timeout=60, context=trusted) as answer:
         assert answer.status == 200
-    with pytest.raises(ConnectionError):
+    with pytest.raises(OSError):  # noqa: PT011 (broken off by either end)
         urllib.request.urlopen(outlet.page.replace("https", "http"), timeout=60)
