@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """What Hypothesis draws is the same in each run, however slow it is; `make fuzz` and slow tests draw anew."""
+    """What Hypothesis draws is the same in each run, however slow it is; runs for long draw anew."""
     settings = import_module("hypothesis").settings
     settings.register_profile("same", derandomize=True, deadline=None)
     settings.load_profile("same")
