@@ -46,6 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--each-value", action="store_true", help="each value of a parameter, not each combination")
 
 
+def pytest_configure() -> None:
+    """What Hypothesis draws is the same in each run, however slow it is; runs for long draw anew."""
+    settings = import_module("hypothesis").settings
+    settings.register_profile("same", derandomize=True, deadline=None)
+    settings.load_profile("same")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("each_value"):
         kept = with_each_value(items)

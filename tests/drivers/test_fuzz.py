@@ -381,7 +381,9 @@ def fuzz(name: str, examples: int, folder: Path, seconds: float = 0.0) -> int:
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     seen = 0
 
-    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=quiet)
+    same = not seconds  # each time: only a run for long draws anew
+
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=quiet, derandomize=same)
     @given(cases)
     def run(case: object) -> None:
         nonlocal seen

@@ -22,7 +22,7 @@ def metrics(page: str, name: str, *left_out: str) -> float:
 def the_truth_comes_out(live: Live) -> None:
     """Two joints come to normal mode with parameters near the rig's."""
     normal: dict[str, Any] = {}
-    end = time.monotonic() + 120.0
+    end = time.monotonic() + 300.0
     with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         for _, update in subscriber:
             assert time.monotonic() < end, f"normal so far: {', '.join(normal)}"
@@ -53,8 +53,8 @@ def test_the_truth_comes_out_and_nothing_is_lost_but_on_the_way(wire: str, needs
         the_truth_comes_out(live)
         played = live.end_rig(60.0)["samples"]
         lost = "samples_lost_total"
-        wait_until(lambda: metrics(live.page, "samples_total") + metrics(live.page, lost) == 2 * played, 60.0)
+        wait_until(lambda: metrics(live.page, "samples_total") + metrics(live.page, lost) == 2 * played, 120.0)
         # None is lost on the way unless this machine let a reader starve; drivers send their totals once a second.
-        wait_until(lambda: metrics(live.page, lost) == 2 * (played - metrics(live.page, "frames_total")), 60.0)
+        wait_until(lambda: metrics(live.page, lost) == 2 * (played - metrics(live.page, "frames_total")), 120.0)
         assert metrics(live.page, lost, 'cause="lost"') == 0
         assert metrics(live.page, "decode_errors_total", 'cause="lost"') == 0

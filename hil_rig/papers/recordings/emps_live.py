@@ -45,8 +45,8 @@ def _played(file: Path, wire: str) -> dict[str, float]:
     ):
         for _, update in subscriber:
             if update["health"]["status"] == "faulted":
-                if last:
-                    break  # the recording is over
+                if last and not live.rig_pid:
+                    break  # the recording is over; before, the machine has stood still
                 continue
             last = update["parameters"]
             if update["seq"] % 100 == 0:

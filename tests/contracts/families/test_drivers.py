@@ -3,6 +3,7 @@
 SocketCAN wherever there is a vcan0: tests/end_to_end/guests/test_socketcan_uml.py runs this file in a guest with one.
 """
 
+import gc
 import math
 import os
 import socket
@@ -16,6 +17,7 @@ import can
 import pytest
 
 from drivers.catalogue import OURS
+from drivers.network.dds import DdsTopic
 from drivers.serial.packets import encode
 from drivers.testing import DriverRules, DriverWire
 from hil_rig.ports import free_domain
@@ -247,11 +249,16 @@ class JointStates(DriverWire):
     def write(self, names: list[str], positions: list[float], efforts: list[float]) -> None:
         wait_until(self.writer.get_matched_subscriptions, look=0.005)
         if not self.settled:
-            time.sleep(0.2)  # the reader's end of discovery
+            wait_until(self.reader_has_found_the_writer, look=0.02)
             self.settled = True
         self.writer.write(self.state(self.head(1, 0), names, positions, [], efforts))
 
     settled = False
+
+    def reader_has_found_the_writer(self) -> bool:
+        """Asked of the open driver itself, which the rules have: what is sent before would be lost."""
+        topics = (one for one in gc.get_objects() if type(one) is DdsTopic and one._domain == self.domain)
+        return any(one._open["reader"].get_matched_publications() for one in topics if "reader" in one._open)
 
     def send(self, count: int) -> None:
         self.write(["elbow"], [0.001 * count], [0.01 * count])

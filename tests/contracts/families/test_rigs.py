@@ -148,6 +148,12 @@ def test_it_plays_what_its_configuration_listens_to(
     assert counts["frames"] > 0
     # answers to polls come late where the rig, a process of this machine, gets no processor
     late = {"skipped", "unanswered", "unmatched"} if wire == "servo_polled" else set()
+    if wire in (
+        "zenoh",
+        "ros2",
+    ):  # a middleware drops some where it gets none; that they are counted is tested beside it
+        late = {"lost"}
+        assert counts["lost"] < counts["frames"] / 2
     lost = [cause for cause, count in counts.items() if count and cause not in {*TRAFFIC, *late}]
     readings = np.concatenate(batches)
     for channel in channels:

@@ -286,7 +286,7 @@ def test_minutes_are_reported_with_their_seconds(seconds: float, words: str) -> 
     assert progress.line().endswith(f"{words} so far")
 
 
-def test_a_dead_endpoint_and_a_topic_that_never_comes_are_said_after_three_seconds() -> None:
+def said_of_a_dead_endpoint_and_of_a_topic_that_never_comes() -> tuple[str, str]:
     """Two commands, each for itself, which wait at the same time."""
     with zmq.Context() as context, context.socket(zmq.PUB) as service, contextlib.ExitStack() as stack:
         port, seq = service.bind_to_random_port("tcp://127.0.0.1"), 0
@@ -308,6 +308,14 @@ def test_a_dead_endpoint_and_a_topic_that_never_comes_are_said_after_three_secon
         heard, silent = other.stderr.readline(), dead.stderr.readline()
         for one in (dead, other):
             one.terminate()
+    return silent, heard
+
+
+def test_a_dead_endpoint_and_a_topic_that_never_comes_are_said_after_three_seconds() -> None:
+    for _ in range(5):  # again where it heard nothing at all in the second that it listens to other topics
+        silent, heard = said_of_a_dead_endpoint_and_of_a_topic_that_never_comes()
+        if "others come" in heard:
+            break
     assert "nothing from tcp://127.0.0.1:9 for 3 s: does the service run" in silent
     assert heard.endswith("for 3 s; others come: estimate/elbow. Still waiting; Ctrl-C stops\n")
 

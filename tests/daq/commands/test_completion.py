@@ -17,7 +17,7 @@ def completions(line: str) -> list[str]:
         "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
     }  # fmt: skip
     words = [sys.executable, "-m", "daq"]
-    subprocess.run(words, env=environment, pass_fds=(writing,), timeout=60, check=False, capture_output=True)
+    subprocess.run(words, env=environment, pass_fds=(writing,), timeout=300, check=False, capture_output=True)
     os.close(writing)
     with os.fdopen(reading) as answer:
         return [word.strip() for word in answer.read().splitlines()]

@@ -15,6 +15,7 @@ from daq.config.load import load
 from daq.processes.kernels import SERVICE, ahead, build, cache_folder, jobs, kept_text, turn
 from daq.processes.supervisor import needed
 from hil_rig.commands.compile import LIVE
+from hil_rig.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 COMPILATIONS = """
@@ -176,8 +177,10 @@ def test_a_first_start_that_is_told_to_stop_waits_for_no_kernel(
 ) -> None:
     """What directs the compiling is held, so it never ends by itself: who waits for it would wait for ever."""
     file = tmp_path / "jointwatch.toml"
-    file.write_text(CONFIGURATION)
-    words = [*program, str(file)] if "run" in program else program
+    # not those of a user, which another test of this machine may have just now
+    page, endpoint = f"http://127.0.0.1:{free_port()}", f"tcp://127.0.0.1:{free_port()}"
+    file.write_text(f'[publish]\npage = "{page}"\nendpoint = "{endpoint}"\n{CONFIGURATION}')
+    words = [*program, *([str(file)] if "run" in program else ["--page", page, "--endpoint", endpoint])]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     with subprocess.Popen(
         [sys.executable, "-m", *words], stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment

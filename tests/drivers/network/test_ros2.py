@@ -33,11 +33,9 @@ def settings(domain: int, **more: Any) -> Ros2Settings:
 
 
 def matched(writer: Any, driver: Any = None) -> None:
-    """Until either end has found the other; without a driver, which is another process's: two seconds for its end."""
+    """Until either end has found the other; None: a driver of another process, which says so itself."""
     wait_until(writer.get_matched_subscriptions, look=0.01)
-    if driver is None:
-        time.sleep(2.0)
-    else:
+    if driver is not None:
         wait_until(driver._topic._open["reader"].get_matched_publications, look=0.01)
 
 
@@ -68,11 +66,13 @@ def test_every_value_is_the_one_that_was_sent_bit_by_bit_and_none_is_lost() -> N
 
 
 READER = """
-import sys
+import sys, time
 from drivers.base import Wanted
 from tests.drivers.network.test_ros2 import settings
 
 with settings(int(sys.argv[1])).open([Wanted(0, "joint_1.stamp")]) as driver:
+    while not driver._topic._open["reader"].get_matched_publications():
+        time.sleep(0.01)
     print("open", flush=True)
     end = int(sys.argv[2]) * 1e-3
     newest = 0.0
