@@ -25,11 +25,14 @@ import zmq
 from daq.config.sections import Config
 from daq.processes.child import Child, give_memory_back, give_pages_of_files_back, share_arenas
 from daq.processes.heartbeat import Heartbeats, Life, Silence
+from daq.processes.kernels import LaterKernels
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
 from daq.processes.service_lock import OtherServiceError, ServiceLock
 from daq.processes.systemd import Systemd
+from daq.state.checkpoint_file import FILE as CHECKPOINT
+from daq.state.files import place
 from daq.stream.sockets import open_publisher
 from daq.stream.update import Liveliness
 
@@ -47,6 +50,8 @@ WATCH_EVERY: Final = 0.02  # s
 SILENT: Final = 1.5  # s without a heartbeat after which a process is called hung; it is reported within two
 SLOW_START: Final = 60.0  # s that a restart may take; the first start may compile and has no limit
 MISSED: Final = 1.0  # s between two checks after which the supervisor itself stood still, so silences do not count
+# channels of a joint that has neither a gear nor anything else that is watched besides its model
+PLAIN: Final = frozenset({"position", "velocity", "acceleration", "torque", "force"})
 
 
 # modules that the core and its refit worker import besides where a joint has nonlinear parameters
@@ -70,6 +75,18 @@ def needed(config: Config) -> list[str]:
     return found
 
 
+def may_wait(config: Config) -> bool:
+    """Whether the kernels that are postponed at a first start (kernels.py) may be compiled while the service runs.
+
+    Not where they are needed at once: by a robot's model or a mechanism, by a gear, by a search, or by joints that go
+    on from a checkpoint.
+    """
+    joints = config.joints.values()
+    if config.robot.model is not None or config.mechanism or place(config, CHECKPOINT).exists():
+        return False
+    return all(set(joint.channels) <= PLAIN and not joint.model.build().nonlinear for joint in joints)
+
+
 @dataclass(slots=True)
 class Process:
     """One process of the service: what it runs, and its history."""
@@ -91,8 +108,9 @@ class Process:
 class Service:
     """All processes of one configuration."""
 
-    def __init__(self, config: Config, folders: Sequence[Path] = ()) -> None:
-        """folders: in which no other service of this robot may write. Raises StartError where one does."""
+    def __init__(self, config: Config, folders: Sequence[Path] = (), later: LaterKernels | None = None) -> None:
+        """folders: in which no other service of this robot may write; later: kernels that are still to be compiled.
+        Raises StartError where another service writes into these folders."""
         try:
             self._lock = ServiceLock(config.robot.name, folders)
         except OtherServiceError as error:
@@ -103,7 +121,9 @@ class Service:
         works = {"outlet": OUTLET} | ({} if config.recorder is None else {"recorder": RECORDER}) | {"core": CORE}
         works |= dict.fromkeys(config.gateways, GATEWAY) | dict.fromkeys(config.drivers, DRIVER)
         self._processes = [Process(name, number, work) for number, (name, work) in enumerate(works.items())]
-        self._heartbeats = Heartbeats(len(works))
+        self._heartbeats, self._later = Heartbeats(len(works)), later
+        if later is not None:
+            self._heartbeats.compiled = 0
         self._systemd = Systemd()
         self._stop = False
         self._checked = time.monotonic()  # monotonic s of the last check
@@ -156,6 +176,8 @@ class Service:
         gc.freeze()  # a collection in a child would write to every object that it shares with the others: a copy of all
         for process in self._processes:
             self._start(process)
+        if self._later is not None:
+            self._later.begin(self._heartbeats)
         while not self._stop and not all(process.was_ready for process in self._processes):
             time.sleep(WATCH_EVERY)
             self._systemd.alive()
@@ -184,6 +206,8 @@ class Service:
             log.warning("the supervisor itself stood still for %.1f s", now - self._checked)
             self._excused = now
         self._checked = now
+        if self._later is not None:
+            self._later.check()
         for process in self._processes:
             if process.child is not None and process.child.alive():
                 self._check_heartbeat(process, now)
@@ -276,6 +300,8 @@ class Service:
     def _stop_all(self) -> None:
         """Stop drivers first, then core and outlet, and log how long each took; kill those that do not stop."""
         self._systemd.stopping()
+        if self._later is not None:
+            self._later.stop()
         begin = time.monotonic()
         children = [process.child for process in reversed(self._processes) if process.child is not None]
         for child in children:

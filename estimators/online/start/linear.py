@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from estimators.base import UNKNOWN, Spectrum
+from estimators.online.compiled import Compiled
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import SMALL, Validity
@@ -47,15 +48,17 @@ class LinearStart:
         weighed: Callable[[Rows], Rows],
         lighten: Callable[[Floats], None],
         overlap: float,
+        compiled: Compiled,
     ) -> None:
-        """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same."""
+        """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same;
+        compiled: which kernels there are."""
         self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
         self._try = 0.0  # rows of motion before which certainty is not computed
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
         self._roughen, self._weighed, self._lighten, self._overlap = roughen, weighed, lighten, overlap
-        self._owners = gate.owners
+        self._owners, self._compiled = gate.owners, compiled
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
@@ -76,7 +79,8 @@ class LinearStart:
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
             gathering.check()
-        if not self._is_ready() and motion.seconds < motion.patience:
+        over = self._is_ready() or motion.seconds >= motion.patience
+        if not over or not self._compiled.ending:
             return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
