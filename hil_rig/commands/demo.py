@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 from daq.commands.running_service.waiting_page import WaitingPage
-from daq.processes.kernels import ahead, on_stderr, postpone
+from daq.processes.kernels import ahead, on_stderr
 from hil_rig.commands.compile import LIVE
 from hil_rig.live import Live, LiveError
 from hil_rig.ports import free_port
@@ -83,7 +83,7 @@ def main() -> int:
 
     try:
         with WaitingPage(options.page, on_stderr, show) as waiting:
-            ahead(LIVE, waiting.say, postpone())  # the service compiles the others while it runs
+            ahead(LIVE, waiting.say)
     except KeyboardInterrupt:
         return 0
     print(f"starting the rig “{options.rig}” on {options.wire} and the service …", file=sys.stderr)
