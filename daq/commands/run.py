@@ -43,13 +43,14 @@ def run(options: argparse.Namespace) -> int:
         from daq.config.load import load
         from daq.config.words import ConfigError
         from daq.processes.supervisor import Service, StartError, may_wait, needed
-        from daq.state.files import folders_of
+        from daq.state.checkpoint_file import FILE as CHECKPOINT
+        from daq.state.files import folders_of, place
 
         try:
             config = load(options.config)
         except ConfigError as mistakes:
             return refuse(mistakes)
-        waits = bool(later) and may_wait(config)
+        waits = bool(later) and may_wait(config) and not place(config, CHECKPOINT).exists()  # which goes on at once
         roots = (*SERVICE, *needed(config))
         with WaitingPage(config.publish.page, log.info) as page:
             ahead(roots, page.say, later if waits else ())

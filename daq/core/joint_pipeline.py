@@ -92,7 +92,7 @@ class JointPipeline:
         self.extra_pipelines = {name + ending: one for ending, one in extra if one is not None}
         self._unit = joint.model.unit()
         self._was_valid = False  # whether any estimate so far has been valid
-        self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
+        self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks, place)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
         self.uneventful = UneventfulTurn(

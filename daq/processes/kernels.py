@@ -28,7 +28,6 @@ from daq.processes.child import Child, without_collections
 from daq.processes.heartbeat import COMPILED, Heartbeats
 from daq.processes.logs import log
 from estimators.online.compiled import ENDING, LEARNING, OTHER_MODELS
-from jointwatch_numba.jit import INTERPRETED
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
@@ -78,9 +77,13 @@ def ahead(roots: Collection[str], say: Say = on_stderr, later: Collection[str] =
 def _missing(roots: Iterable[str], part: str = "") -> list[str]:
     """The modules of these whose kernels are not all compiled; part: FIRST where only those that come first are asked
     for."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _mark(EVERYTHING).exists():
+    if _interpreted() or _mark(EVERYTHING).exists():
         return []
     return [root for root in roots if not (_mark(root).exists() or (part and _mark(part + root).exists()))]
+
+
+def _interpreted() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 
 
 def postpone() -> tuple[str, ...]:
@@ -112,7 +115,7 @@ def load_postponed() -> None:
 
 def _postponed(modules: Collection[str]) -> list[Callable[[], None]]:
     """For each kernel of these modules that is still to be compiled or loaded, a function that does so."""
-    if INTERPRETED:
+    if _interpreted():
         return []
     found: list[Callable[[], None]] = importlib.import_module("jointwatch_numba.compiled").postponed(modules)
     return found

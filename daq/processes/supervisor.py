@@ -31,8 +31,6 @@ from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
 from daq.processes.service_lock import OtherServiceError, ServiceLock
 from daq.processes.systemd import Systemd
-from daq.state.checkpoint_file import FILE as CHECKPOINT
-from daq.state.files import place
 from daq.stream.sockets import open_publisher
 from daq.stream.update import Liveliness
 
@@ -78,11 +76,10 @@ def needed(config: Config) -> list[str]:
 def may_wait(config: Config) -> bool:
     """Whether the kernels that are postponed at a first start (kernels.py) may be compiled while the service runs.
 
-    Not where they are needed at once: by a robot's model or a mechanism, by a gear, by a search, or by joints that go
-    on from a checkpoint.
+    Not where they are needed at once: by a robot's model or a mechanism, by a gear, or by a search.
     """
     joints = config.joints.values()
-    if config.robot.model is not None or config.mechanism or place(config, CHECKPOINT).exists():
+    if config.robot.model is not None or config.mechanism:
         return False
     return all(set(joint.channels) <= PLAIN and not joint.model.build().nonlinear for joint in joints)
 

@@ -133,7 +133,12 @@ class Phases:
         parts, resting = self.parts, self.parts.gate.resting
         self._collect_refits()
         if self.phase in report.IDLE:
-            if parts.motion.seconds >= SCALE_WINDOW and self._compiled.learning and parts.start.begin():
+            if parts.motion.seconds < SCALE_WINDOW:
+                return
+            if not self._compiled.learning:  # the last second is as good as this one
+                parts.start.restart()
+                parts.motion.restart()
+            elif parts.start.begin():
                 self.state.phase, self.state.spectrum = Phase.STARTING, parts.start.spectrum
                 self._forget_fit()
             return
