@@ -32,6 +32,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "serial": ("drivers.serial.port", "drivers.serial.deframer"),
     "file": ("drivers.files.player", "drivers.files.candump"),
     "ros2": ("drivers.network.ros2",),
+    "servo_bus": ("drivers.serial.servo_bus",),
     "zenoh": ("drivers.network.ros2_zenoh",),
     "ur_rtde": ("drivers.network.rtde",),
 }
