@@ -28,7 +28,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.online.compiled import Compiled
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.joint import JointEstimator, UpdateWords
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
@@ -53,7 +53,7 @@ class JointPipeline:
         looks: Executor | None = None,
         listened: bool = True,
         place: float = 0.0,
-        compiled: Compiled | None = None,
+        compiled: CompiledSoFar | None = None,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
         runs the plausibility check of a start; listened: whether every update is needed, see Pipeline; place: place of

@@ -38,7 +38,7 @@ from daq.stream.curve_points import pack
 from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Message, Publication
 from estimators.base import Phase
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.online.compiled import Compiled
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Nanoseconds
 
@@ -79,7 +79,7 @@ class Pipeline:
         otherwise a joint in normal mode makes only one update a second, without an effect on any other result. only:
         the joints whose readings are used, by default all."""
         interval = round(1e9 / config.publish.rate)
-        self.compiled = Compiled()
+        self.compiled = CompiledSoFar()
         self.joints = [
             JointPipeline(
                 name,

@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from typing import Final
 
 from estimators.models.base import Model
-from estimators.online.compiled import Compiled
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.model_fit import ModelFit
@@ -47,7 +47,7 @@ def linear(
     sample: float = 0.0,
     overlap: float = 1.0,
     hidden: float = 0.0,
-    compiled: Compiled | None = None,
+    compiled: CompiledSoFar | None = None,
 ) -> Phases:
     """Build the estimator of a model without nonlinear parameters.
 
@@ -56,7 +56,7 @@ def linear(
     overlap: rows that say the same; hidden: factor of misfit/sampled_motion.py; compiled: which kernels there are, by
     default all.
     """
-    compiled = compiled or Compiled()
+    compiled = compiled or CompiledSoFar()
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = (
         Gate(standstill, row, owners),

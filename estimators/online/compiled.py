@@ -41,7 +41,7 @@ OTHER_MODELS: Final = (
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledSoFar:
     """Which kernels there are; the joints of a service share one."""
 
     learning: bool = True  # those of LEARNING: without them a joint waits, and does not begin to learn

@@ -17,7 +17,7 @@ from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.compiled import Compiled
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
 from estimators.online.judgement.standstill import Standstill
 from estimators.online.reporting.inspection import Inspection, Inspector
@@ -68,7 +68,7 @@ class JointEstimator:
         executor: Executor | None = None,
         looks: Executor | None = None,
         place: float = 0.0,
-        compiled: Compiled | None = None,
+        compiled: CompiledSoFar | None = None,
     ) -> None:
         """period: s between raw rows; executor and looks: where refits and the plausibility look of a start run, by
         default inline; place: share of a block by which its first one is shorter, so that joints that begin together

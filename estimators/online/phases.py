@@ -22,7 +22,7 @@ from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.online import checkpoint
 from estimators.online.change_handling import ChangeHandling, PhasesState
-from estimators.online.compiled import Compiled
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.judgement.standstill import MotionRange
 from estimators.online.judgement.validity import reason_to_restart
 from estimators.online.learning import Learning, RowLearner, learn_rows
@@ -41,9 +41,9 @@ COMPILING: Final = Reason("kernels_compiling")
 class Phases:
     """State machine around the parts of one estimator: it decides the next phase at the end of each block."""
 
-    def __init__(self, parts: Parts, compiled: Compiled | None = None) -> None:
+    def __init__(self, parts: Parts, compiled: CompiledSoFar | None = None) -> None:
         """compiled: which kernels there are, by default all."""
-        self.parts, self._compiled = parts, compiled or Compiled()
+        self.parts, self._compiled = parts, compiled or CompiledSoFar()
         self.state = PhasesState(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
         self.changes = ChangeHandling(parts, self.state)
         self.report = report.EstimateReport(parts)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from estimators.base import UNKNOWN, Spectrum
-from estimators.online.compiled import Compiled
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import SMALL, Validity
@@ -48,7 +48,7 @@ class LinearStart:
         weighed: Callable[[Rows], Rows],
         lighten: Callable[[Floats], None],
         overlap: float,
-        compiled: Compiled,
+        compiled: CompiledSoFar,
     ) -> None:
         """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same;
         compiled: which kernels there are."""

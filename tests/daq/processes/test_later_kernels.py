@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from daq.config.load import load
+from daq.core.pipeline import Pipeline
+from daq.core.process import CoreProcess
 from daq.processes import kernels
-from daq.processes.heartbeat import COMPILED, Heartbeats
+from daq.processes.heartbeat import COMPILED, Heartbeats, Life
 from daq.processes.kernels import FIRST, SERVICE, STAGES, LaterKernels, ahead, cache_folder, jobs, postpone
+from daq.processes.supervisor import may_wait
+from daq.stream.channel import CoreReceiver
 from drivers.can.bus import CanBusSettings
 from drivers.catalogue import MODULES, OURS, settings_class
 
@@ -128,6 +133,57 @@ def test_a_start_that_was_interrupted_goes_on_with_what_comes_later(
     assert capfd.readouterr().err == "", "it is there"
     ahead(["root"])
     assert "1 of 1" in capfd.readouterr().err, "all of it is wanted now"
+
+
+def test_the_core_loads_a_kernel_a_turn_and_then_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stages, loaded, heartbeats = list[int](), list[int](), Heartbeats(1)
+    monkeypatch.setattr(Pipeline, "set_compiled", lambda _, stage: stages.append(stage))
+    monkeypatch.setattr(kernels, "load_one_of", lambda stage: loaded.append(stage) or loaded.count(stage) < 3)
+    heartbeats.compiled = 0
+    core = CoreProcess(load(ROOT / "daq" / "jointwatch.toml"), tmp_path, Life(heartbeats, 0))
+    with CoreReceiver(f"ipc://{tmp_path}/readings", tmp_path / "readings.heard") as receiver:
+        for compiled in (0, 1, COMPILED):
+            heartbeats.compiled = compiled
+            deadline = time.monotonic() + 60.0
+            while stages[-1] < compiled:
+                assert time.monotonic() < deadline
+                core.turn(receiver, True)
+    core.close()
+    assert stages == [0, 1, 2]
+    assert loaded == [0, 0, 0, 1, 1, 1]
+
+
+CONFIGURATION = """
+[drivers.bus]
+kind = "can"
+interface = "slcan"
+channel = "/dev/ttyACM0"
+[[drivers.bus.frames]]
+name = "STATE"
+id = 0x181
+signals.position = { start = 0, bits = 32, type = "signed", scale = 1e-6, unit = "rad" }
+signals.torque = { start = 32, bits = 16, type = "signed", scale = 1e-2, unit = "N·m" }
+signals.heat = { start = 48, bits = 16, type = "signed", scale = 0.1, unit = "°C" }
+[joints.one]
+rate = 1000.0
+model = { kind = "rigid"%s }
+channels.position = { signal = "bus.STATE.position" }
+channels.torque = { signal = "bus.STATE.torque" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("law", "more", "waits"),
+    [
+        ("", "", True),
+        (', friction = { kind = "tanh_stribeck" }', "", False),
+        ("", 'channels.temperature = { signal = "bus.STATE.heat" }', False),
+    ],
+)
+def test_only_plain_joints_wait(law: str, more: str, waits: bool, tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(CONFIGURATION % law + more)
+    assert may_wait(load(file)) is waits
 
 
 def test_where_all_is_compiled_nothing_is_postponed(monkeypatch: pytest.MonkeyPatch) -> None:
