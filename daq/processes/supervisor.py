@@ -81,6 +81,8 @@ def may_wait(config: Config) -> bool:
     joints = config.joints.values()
     if config.robot.model is not None or config.mechanism:
         return False
+    if any(joint.lost_motion is not None or joint.clearance is not None for joint in joints):
+        return False
     return all(set(joint.channels) <= PLAIN and not joint.model.build().nonlinear for joint in joints)
 
 

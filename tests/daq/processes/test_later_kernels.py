@@ -163,7 +163,6 @@ name = "STATE"
 id = 0x181
 signals.position = { start = 0, bits = 32, type = "signed", scale = 1e-6, unit = "rad" }
 signals.torque = { start = 32, bits = 16, type = "signed", scale = 1e-2, unit = "N·m" }
-signals.heat = { start = 48, bits = 16, type = "signed", scale = 0.1, unit = "°C" }
 [joints.one]
 rate = 1000.0
 model = { kind = "rigid"%s }
@@ -177,7 +176,7 @@ channels.torque = { signal = "bus.STATE.torque" }
     [
         ("", "", True),
         (', friction = { kind = "tanh_stribeck" }', "", False),
-        ("", 'channels.temperature = { signal = "bus.STATE.heat" }', False),
+        ("", "lost_motion = { encoders = 1, inertia_motor = 0.1 }", False),
     ],
 )
 def test_only_plain_joints_wait(law: str, more: str, waits: bool, tmp_path: Path) -> None:
