@@ -175,8 +175,6 @@ class Service:
         gc.freeze()  # a collection in a child would write to every object that it shares with the others: a copy of all
         for process in self._processes:
             self._start(process)
-        if self._later is not None:
-            self._later.begin(self._heartbeats)
         while not self._stop and not all(process.was_ready for process in self._processes):
             time.sleep(WATCH_EVERY)
             self._systemd.alive()
@@ -188,6 +186,8 @@ class Service:
             names = ", ".join(process.name for process in self._processes)
             log.info("running: %s", names)
             self._systemd.ready(f"running: {names}")
+            if self._later is not None:
+                self._later.begin(self._heartbeats)
         give_pages_of_files_back()
         self._checked = time.monotonic()
 

@@ -6,6 +6,7 @@ Everywhere else all kernels are compiled or loaded when their modules are import
 from dataclasses import dataclass
 from typing import Final
 
+# files of estimators/models/friction with a law of their own
 LAWS: Final = (
     *("arctangent", "cubic_viscous", "cyclic", "directional", "load_dependent", "lugre"),
     *("position_dependent", "prandtl_ishlinskii", "tanh_stribeck", "viscous_coulomb"),

@@ -87,9 +87,8 @@ def test_stages_are_told_one_by_one_and_kept(wait: Callable[..., None]) -> None:
     shared.compiled = 0
     later = LaterKernels(["hil_rig.messages"])
     later.begin(shared)
-    wait(
-        lambda: later.check() or (shared.compiled == COMPILED and [*cache_folder().glob("compiled-*-hil_rig.messages")])
-    )
+    wait(lambda: later.check() or any(cache_folder().glob("compiled-*-hil_rig.messages")), 300.0)
+    assert shared.compiled == COMPILED
     later.stop()
 
 
@@ -102,7 +101,7 @@ def test_what_cannot_be_compiled_holds_up_no_joint(
     shared.compiled = 0
     later = LaterKernels(["hil_rig.messages"])
     later.begin(shared)
-    wait(lambda: later.check() or shared.compiled == COMPILED)
+    wait(lambda: later.check() or shared.compiled == COMPILED, 300.0)
     assert "were not compiled" in caplog.text
     assert [*cache_folder().glob("compiled-*")] == []
 
@@ -144,7 +143,7 @@ def test_the_core_loads_a_kernel_a_turn_and_then_goes_on(tmp_path: Path, monkeyp
     with CoreReceiver(f"ipc://{tmp_path}/readings", tmp_path / "readings.heard") as receiver:
         for compiled in (0, 1, COMPILED):
             heartbeats.compiled = compiled
-            deadline = time.monotonic() + 60.0
+            deadline = time.monotonic() + 300.0
             while stages[-1] < compiled:
                 assert time.monotonic() < deadline
                 core.turn(receiver, True)
