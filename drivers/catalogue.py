@@ -26,6 +26,16 @@ OURS: Final[Mapping[str, str]] = {
     "zenoh": "drivers.network.ros2_zenoh:ZenohSettings",
     "ur_rtde": "drivers.network.rtde:RtdeSettings",
 }
+# kind → the modules that `modules` of its settings may name, for who must know them before settings can be read
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "can": ("drivers.can.adapter", "drivers.can.recvmmsg", "drivers.can.slcan"),
+    "serial": ("drivers.serial.port", "drivers.serial.deframer"),
+    "file": ("drivers.files.player", "drivers.files.candump"),
+    "ros2": ("drivers.network.ros2",),
+    "servo_bus": ("drivers.serial.servo_bus",),
+    "zenoh": ("drivers.network.ros2_zenoh",),
+    "ur_rtde": ("drivers.network.rtde",),
+}
 
 
 class PluginError(ValueError):

@@ -36,6 +36,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "No usable sample of the moving joint has come yet.",
         "Let the joint move. If it moves, look whether all its channels arrive: jointwatch doctor.",
     ),
+    "kernels_compiling": ReasonEntry(
+        _STATE,
+        "kernels that are needed next are still being compiled",
+        "At a first start a joint begins to learn before all kernels are compiled. It goes on as soon as they are.",
+        "Wait; this takes less than a minute, once. jointwatch compile does it beforehand.",
+    ),
     "restarting": ReasonEntry(
         _STATE,
         "the estimator starts again",

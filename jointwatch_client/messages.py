@@ -133,6 +133,7 @@ EstimateMessageHealthStatus = Literal[
 
 EstimateMessageHealthReasonCode = Literal[
     "waiting_for_motion",
+    "kernels_compiling",
     "restarting",
     "at_standstill",
     "alarm_stands",

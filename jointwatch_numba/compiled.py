@@ -51,7 +51,25 @@ COMMENT: Final = re.compile(r"#.*")
 
 def compiled(function: Callable[..., Any], *signatures: Signature) -> Any:
     """The function, compiled for exactly these signatures."""
-    made = _dispatcher(function)
+    if function.__module__ in _POSTPONED:
+        made = _Postponed(function, signatures)
+        _POSTPONED[function.__module__].append(made)
+        return made
+    return _complete(_dispatcher(function), signatures)
+
+
+def postpone(modules: Iterable[str]) -> None:
+    """Leave the kernels of these modules, which are still to be imported, to `finish`, or to their first use."""
+    for module in modules:
+        _POSTPONED.setdefault(module, [])
+
+
+def postponed(modules: Iterable[str]) -> list[Callable[[], None]]:
+    """For each kernel of these modules that is left to be compiled or loaded, a function that does so."""
+    return [made.finish for module in modules for made in _POSTPONED.get(module, ()) if made.waits]
+
+
+def _complete(made: Any, signatures: Iterable[Signature]) -> Any:
     for signature in signatures:
         made.compile(tuple(map(typed, signature)) if isinstance(signature, tuple) else signature)
     made.disable_compile()
@@ -142,6 +160,42 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     made._cache = _Kept(function)
     made.get_call_template = functools.partial(_without_literals, made.get_call_template)
     return made
+
+
+class _Postponed(CPUDispatcher):
+    """A kernel that is compiled, or loaded from the disk, by `finish`, or else when it is first used."""
+
+    def __init__(self, function: Callable[..., Any], signatures: Iterable[Signature]) -> None:
+        super().__init__(function, targetoptions=OPTIONS)
+        self._cache = _Kept(function)
+        self._signatures: tuple[Signature, ...] = tuple(signatures)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still to be compiled or loaded."""
+        return bool(self._signatures)
+
+    def finish(self) -> None:
+        """Compile it, or load it from the disk, if that is still to be done."""
+        if signatures := self._signatures:
+            self._signatures = ()
+            _complete(self, signatures)
+
+    def get_call_template(self, args: Iterable[Any], kws: Any) -> Any:
+        """The function as a kernel calls it."""
+        self.finish()
+        return _without_literals(super().get_call_template, args, kws)
+
+    @property
+    def nopython_signatures(self) -> Any:
+        """The signatures that it is compiled for."""
+        self.finish()
+        return super().nopython_signatures
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it from Python."""
+        self.finish()
+        return super().__call__(*args)
 
 
 class _Part(CPUDispatcher):
@@ -267,6 +321,7 @@ class _Files(IndexDataCacheFile):
 
 
 _KEPT: Final[list[_Kept]] = []  # of every kernel of this process
+_POSTPONED: Final[dict[str, list[_Postponed]]] = {}  # by module, all that `postpone` was called with
 
 
 def _top(file: Path) -> Path:

@@ -122,6 +122,26 @@ def test_a_change_of_time_alone_compiles_nothing(tmp_path: Path, run: Run) -> No
 
 
 @pytest.mark.compiled
+def test_a_postponed_kernel_is_compiled_when_it_is_wanted_or_first_used(tmp_path: Path, run: Run) -> None:
+    twice = "\n\n@kernel('i8()')\ndef twice():\n    return 2 * answer()\n"
+    write(tmp_path, {"top/user.py": "from top.help import number\n" + KERNEL + twice, "top/help.py": INLINE.format(1)})
+    program = (
+        "from jointwatch_numba.compiled import postpone, postponed\n"
+        "postpone(['top.user'])\n"
+        "from top.user import answer, twice\n"
+        "def waiting(): return len(postponed(['top.user', 'top.help']))\n"
+        "before = waiting()\n"
+        "{}\n"
+        "between = waiting()\n"
+        "print(before, between, twice(), answer(), waiting(), answer.stats.cache_hits.total())"
+    )
+    assert run(program.format("pass")) == "2 2 2 1 0 0", "the kernel that another one calls is compiled with it"
+    assert run(program.format("postponed(['top.user'])[0]()")) == "2 1 2 1 0 1"
+    assert run(program.format("[finish() for finish in postponed(['top.user'])]")) == "2 0 2 1 0 1"
+    assert run(program.format("answer.nopython_signatures")) == "2 1 2 1 0 1"
+
+
+@pytest.mark.compiled
 def test_a_change_of_an_other_package_compiles_nothing(tmp_path: Path, run: Run) -> None:
     top = {"top/user.py": "import other\nfrom top.help import number\n" + KERNEL, "top/help.py": INLINE.format(1)}
     write(tmp_path, top | {"other/__init__.py": "x = 1\n"})

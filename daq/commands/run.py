@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     if limits := find_limits():
         return fail("; ".join(limits))
     from daq.commands.running_service.waiting_page import WaitingPage
-    from daq.processes.kernels import SERVICE, ahead
+    from daq.processes.kernels import SERVICE, LaterKernels, ahead, load_postponed, postpone
     from daq.processes.logs import configure_logging, log
 
     configure_logging("jointwatch")
@@ -36,27 +36,32 @@ def run(options: argparse.Namespace) -> int:
         tables = _toml(options.config)
         if tables is None and (code := _refused(options.config)):
             return code
-        robot = ("daq.config.robots.robot_model", "daq.core.robot_pipeline") if _has_robot_model(tables) else ()
-        with WaitingPage(_page(tables), log.info) as page:
-            ahead((*SERVICE, *robot), page.say)  # even reading the configuration needs kernels
+        later = () if _has_robot_model(tables) else postpone()
+        with WaitingPage(_page(tables), log.info) as page:  # even reading the configuration needs kernels
+            ahead((*SERVICE, *_modules(tables)), page.say, later)
 
         from daq.config.load import load
         from daq.config.words import ConfigError
-        from daq.processes.supervisor import Service, StartError, needed
-        from daq.state.files import folders_of
+        from daq.processes.supervisor import Service, StartError, may_wait, needed
+        from daq.state.checkpoint_file import FILE as CHECKPOINT
+        from daq.state.files import folders_of, place
 
         try:
             config = load(options.config)
         except ConfigError as mistakes:
             return refuse(mistakes)
+        waits = bool(later) and may_wait(config) and not place(config, CHECKPOINT).exists()  # which goes on at once
+        roots = (*SERVICE, *needed(config))
         with WaitingPage(config.publish.page, log.info) as page:
-            ahead(needed(config), page.say)
+            ahead(roots, page.say, later if waits else ())
+        if not waits:
+            load_postponed()
     except KeyboardInterrupt:
         log.info("stopped before the service ran")
         gc.freeze()  # spares the interpreter a last collection: seconds on a slow machine
         return 0
     try:
-        Service(config, folders_of(config)).run(options.duration)
+        Service(config, folders_of(config), LaterKernels(roots) if waits else None).run(options.duration)
     except StartError as error:
         return fail(error)
     return 0
@@ -87,6 +92,17 @@ def _has_robot_model(tables: dict[str, object] | None) -> bool:
     """Whether a configuration names a whole robot's model."""
     robot = (tables or {}).get("robot")
     return isinstance(robot, dict) and "model" in robot
+
+
+def _modules(tables: dict[str, object] | None) -> list[str]:
+    """Modules with kernels that a configuration needs besides those of every service, as far as its text tells."""
+    from drivers.catalogue import MODULES
+
+    drivers = (tables or {}).get("drivers")
+    kinds = [one.get("kind") for one in drivers.values() if isinstance(one, dict)] if isinstance(drivers, dict) else []
+    found = [module for kind in kinds if isinstance(kind, str) for module in MODULES.get(kind, ())]
+    robot = ["daq.config.robots.robot_model", "daq.core.robot_pipeline"] if _has_robot_model(tables) else []
+    return robot + found
 
 
 def _page(tables: dict[str, object] | None) -> str:

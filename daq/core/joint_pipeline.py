@@ -28,6 +28,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.joint import JointEstimator, UpdateWords
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
@@ -52,13 +53,14 @@ class JointPipeline:
         looks: Executor | None = None,
         listened: bool = True,
         place: float = 0.0,
+        compiled: CompiledSoFar | None = None,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
         runs the plausibility check of a start; listened: whether every update is needed, see Pipeline; place: place of
         the joint among all, from 0 to 1; it spreads tasks that take long, so that they are not due for all joints at
-        once."""
+        once; compiled: which kernels there are, by default all."""
         self.name = name
-        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks, place)
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks, place, compiled)
         self.estimator = self._build()
         channels = self.estimator.channels
         self.gear = gear_pipeline_of(joint, channels, publication)
@@ -90,7 +92,7 @@ class JointPipeline:
         self.extra_pipelines = {name + ending: one for ending, one in extra if one is not None}
         self._unit = joint.model.unit()
         self._was_valid = False  # whether any estimate so far has been valid
-        self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
+        self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks, place)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
         self.uneventful = UneventfulTurn(

@@ -38,6 +38,7 @@ from daq.stream.curve_points import pack
 from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Message, Publication
 from estimators.base import Phase
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Nanoseconds
 
@@ -78,6 +79,7 @@ class Pipeline:
         otherwise a joint in normal mode makes only one update a second, without an effect on any other result. only:
         the joints whose readings are used, by default all."""
         interval = round(1e9 / config.publish.rate)
+        self.compiled = CompiledSoFar()
         self.joints = [
             JointPipeline(
                 name,
@@ -89,6 +91,7 @@ class Pipeline:
                 looks=looks,
                 listened=listened,
                 place=index / len(config.joints),
+                compiled=self.compiled,
             )
             for index, (name, joint) in enumerate(config.joints.items())
             if only is None or name in only
@@ -230,6 +233,10 @@ class Pipeline:
         for pipeline in shared:
             messages += pipeline.check_joints(faults, now, epoch)
         return messages
+
+    def set_compiled(self, stage: int) -> None:
+        """Note how far the kernels are compiled: 0, 1 where a joint may learn, 2 where its start may end, too."""
+        self.compiled.learning, self.compiled.ending = stage > 0, stage > 1
 
     def set_baselines(self, baselines: Mapping[str, Any]) -> None:
         """Measure drift against these baselines from now on: joint → daq.state.baselines.Baseline as a map."""

@@ -20,7 +20,7 @@ from daq.core.reading_buffer import ReadingBuffer
 from daq.core.refit_worker import RefitWorker
 from daq.core.replayable_executor import LOOKS, DeferredExecutor
 from daq.processes.child import give_memory_back
-from daq.processes.heartbeat import Life
+from daq.processes.heartbeat import COMPILED, Life
 from daq.processes.logs import log
 from daq.processes.process import StopSignal, endpoint
 from daq.state.checkpoint_file import FILE
@@ -109,6 +109,10 @@ class CoreProcess:
         self._lives = Liveliness(config.robot.name, boot)
         self._check_due = self._status_due = self._introduce_due = 0  # monotonic ns
         self._inspected = 0  # monotonic ns of the last report for the page
+        # how far kernels are compiled, and loaded; None once all are
+        self._compiled: int | None = None if life.compiled == COMPILED else 0
+        if self._compiled is not None:
+            self._pipeline.set_compiled(0)
         self._starting = len(self._pipeline.joints)  # number of joints in their starting procedure
         self._settled = False  # whether all joints have once finished it
 
@@ -130,6 +134,7 @@ class CoreProcess:
             self._pipeline.set_baselines(baselines)
         seen = self._inbox.acknowledged()
         worn = self._inbox.worn()
+        compiled = self._note_compiled()
         messages: list[Message] = []
         if seen or worn:
             messages = self._pipeline.acknowledge(seen or {}) + self._pipeline.set_wear(worn or {})
@@ -155,12 +160,31 @@ class CoreProcess:
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
             batch = Batch(
-                len(readings), epoch, checked, clock.answers, finished, baselines, self._resumed, late, seen, worn
-            )
+                len(readings), epoch, checked, clock.answers, finished, baselines, self._resumed, late, seen, worn,
+                compiled,
+            )  # fmt: skip
             self._transcript.note(readings, batch, messages)
             self._resumed = None
         receiver.keep(self._buffer.waiting())
         self._report(receiver, now, epoch)
+
+    def _note_compiled(self) -> int | None:
+        """Load a kernel that was compiled meanwhile. Returns how far the pipeline may go from now on, None: as before.
+
+        One kernel in each turn takes some milliseconds, all of them would delay updates.
+        """
+        stage = self._compiled
+        if stage is None:
+            return None
+        if stage == self._life.compiled:
+            return stage
+        from daq.processes.kernels import load_one_of
+
+        if load_one_of(stage):
+            return stage
+        self._pipeline.set_compiled(stage + 1)
+        self._compiled = stage + 1 if stage + 1 < COMPILED else None
+        return stage + 1
 
     def close(self) -> None:
         """Send the remaining messages, close the sockets and end the worker."""

@@ -1,4 +1,4 @@
-"""Heartbeats: two numbers per process in memory that the supervisor shares with the processes it forks.
+"""Heartbeats: two numbers per process, and one about kernels, in memory that forked processes share.
 
 A heartbeat costs one store and no system call, and the supervisor sees it even when every socket is stuck. A process
 without a heartbeat may hang, or wait for a processor on a busy machine: Linux counts that time (/proc/PID/schedstat).
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 BYTES: Final = 8  # bytes of one number
+COMPILED: Final = 2  # all kernels are compiled
 #: s, argued: Silence from which on it is counted how long a process waits for a processor; no process beats less often.
 QUIET: Final = 0.5
 
@@ -18,9 +19,21 @@ class Heartbeats:
     """The heartbeats of all processes, by their number."""
 
     def __init__(self, processes: int) -> None:
-        shared = memoryview(mmap.mmap(-1, 2 * max(1, processes) * BYTES)).cast("q")
-        self._last = shared[: len(shared) // 2]  # monotonic ns of the last heartbeat
-        self._ready = shared[len(shared) // 2 :]  # 1 where the process is ready
+        count = max(1, processes)
+        shared = memoryview(mmap.mmap(-1, (2 * count + 1) * BYTES)).cast("q")
+        self._last = shared[:count]  # monotonic ns of the last heartbeat
+        self._ready = shared[count : 2 * count]  # 1 where the process is ready
+        self._compiled = shared[2 * count :]
+        self.compiled = COMPILED
+
+    @property
+    def compiled(self) -> int:
+        """How far the kernels are compiled: 0, 1 where a joint may learn, COMPILED where its start may end, too."""
+        return self._compiled[0]
+
+    @compiled.setter
+    def compiled(self, stage: int) -> None:
+        self._compiled[0] = stage
 
     def begin(self, number: int) -> None:
         """A process starts: it is not ready yet, and its silence is measured from now."""
@@ -50,6 +63,11 @@ class Life:
 
     def __init__(self, heartbeats: Heartbeats, number: int) -> None:
         self._heartbeats, self._number = heartbeats, number
+
+    @property
+    def compiled(self) -> int:
+        """How far the kernels are compiled, see Heartbeats."""
+        return self._heartbeats.compiled
 
     def ready(self) -> None:
         """Say that everything is open and the work begins."""

@@ -25,7 +25,9 @@ from typing import Final
 
 from daq.processes.carried_kernels import brought_along, misfit
 from daq.processes.child import Child, without_collections
+from daq.processes.heartbeat import COMPILED, Heartbeats
 from daq.processes.logs import log
+from estimators.online.compiled import ENDING, LEARNING, OTHER_MODELS
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
@@ -40,6 +42,9 @@ IMPORT: Final = re.compile(r"^(?:from +([.\w]+) +import *(?:\(([^)]*)\)|(.*))|im
 NAME: Final = re.compile(r"[.\w]+")
 COMMENT: Final = re.compile(r"#.*")
 EVERYTHING: Final = "everything"  # in the name of a mark: all modules
+FIRST: Final = "first-"  # begins the name of a mark: but for the kernels that may be compiled later
+STAGES: Final = (LEARNING, (*ENDING, *OTHER_MODELS))  # modules whose kernels may be compiled later, in this order
+LOWEST: Final = 19  # niceness of what compiles beside a running service
 
 Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
 Say = Callable[[str], None]  # takes a line about the progress
@@ -50,23 +55,119 @@ def on_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
+def ahead(roots: Collection[str], say: Say = on_stderr, later: Collection[str] = ()) -> None:
     """Compile the kernels that importing these modules needs and that are missing; silent if none is missing.
+
+    later: modules whose kernels are left out, see `postpone`.
 
     All of it happens below one child process: an exception here, such as KeyboardInterrupt from a signal handler, ends
     that child at once, and with it the processes that it has forked.
     """
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _mark(EVERYTHING).exists():
-        return
-    missing = [root for root in roots if not _mark(root).exists()]
+    missing = _missing(roots, FIRST if later else "")
     if not missing or _carried(say):
         return
     say("a first start: the kernels it needs are compiled, once; this takes a minute or two")
-    child = Child("compile", partial(_compile, missing, say))
+    child = Child("compile", partial(_compile, missing, say, later))
     try:
         child.wait()
     finally:
         child.send(signal.SIGKILL)  # it is alive only where an exception has ended the wait
+
+
+def _missing(roots: Iterable[str], part: str = "") -> list[str]:
+    """The modules of these whose kernels are not all compiled; part: FIRST where only those that come first are asked
+    for."""
+    if _interpreted() or _mark(EVERYTHING).exists():
+        return []
+    return [root for root in roots if not (_mark(root).exists() or (part and _mark(part + root).exists()))]
+
+
+def _interpreted() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+
+
+def postpone() -> tuple[str, ...]:
+    """Leave the kernels that no joint needs at once for later, where this is a first start; returns their modules.
+
+    To be called before any of them is imported, in the process from which all that use them are forked.
+    """
+    if not _missing(SERVICE) or misfit(brought_along(), sources()) == "":
+        return ()
+    later = tuple(one for stage in STAGES for one in stage)
+    importlib.import_module("jointwatch_numba.compiled").postpone(later)
+    return later
+
+
+def load_one_of(stage: int) -> bool:
+    """Load one kernel of a stage that is compiled; False if all of them are loaded."""
+    waiting = _postponed(STAGES[stage])
+    if waiting:
+        waiting[0]()
+    return bool(waiting)
+
+
+def load_postponed() -> None:
+    """Load all kernels that were postponed."""
+    for modules in STAGES:
+        for finish in _postponed(modules):
+            finish()
+
+
+def _postponed(modules: Collection[str]) -> list[Callable[[], None]]:
+    """For each kernel of these modules that is still to be compiled or loaded, a function that does so."""
+    if _interpreted():
+        return []
+    found: list[Callable[[], None]] = importlib.import_module("jointwatch_numba.compiled").postponed(modules)
+    return found
+
+
+class LaterKernels:
+    """Compiles what was postponed while the service runs, stage by stage, on what its processes leave of the
+    processors."""
+
+    def __init__(self, roots: Collection[str]) -> None:
+        """roots: modules whose kernels are all compiled then."""
+        self._roots = roots
+        self._child: Child | None = None
+        self._shared = Heartbeats(0)
+
+    def begin(self, shared: Heartbeats) -> None:
+        """Begin in a child process, which says in the shared memory how far it is."""
+        self._shared = shared
+        self._child = Child("compile", self._compile)
+
+    def check(self) -> None:
+        """Note where compiling has failed: then each process compiles by itself what it needs."""
+        if self._child is None or self._child.alive():
+            return
+        if self._child.code != 0:
+            log.warning("kernels that are needed later were not compiled: a process that needs one stops meanwhile")
+            self._shared.compiled = COMPILED
+        self._child = None
+
+    def stop(self) -> None:
+        """End it."""
+        if self._child is not None:
+            self._child.send(signal.SIGKILL)
+
+    def _compile(self) -> int:
+        os.nice(LOWEST)
+        for done, modules in enumerate(STAGES, 1):
+            if build(_parts(jobs(modules), frozenset(modules).intersection), _log):
+                return 1
+            self._shared.compiled = done
+        keep(self._roots)
+        log.info("all kernels are compiled")
+        return 0
+
+
+def _log(line: str) -> None:
+    log.info("kernels that are needed later: %s", line.strip())
+
+
+def _parts(wanted: Mapping[Job, set[Job]], part: Callable[[Job], Job]) -> dict[Job, set[Job]]:
+    """Jobs without the modules that `part` leaves out, and without those that have no others."""
+    return {some: {part(one) for one in before} - {Job()} for job, before in wanted.items() if (some := part(job))}
 
 
 def _carried(say: Say) -> bool:
@@ -78,11 +179,12 @@ def _carried(say: Say) -> bool:
     return why == ""
 
 
-def _compile(roots: Collection[str], say: Say) -> int:
-    """Compile the kernels that importing these modules needs; returns the exit code."""
-    code = build(jobs(roots), say)
+def _compile(roots: Collection[str], say: Say, later: Collection[str]) -> int:
+    """Compile the kernels that importing these modules needs; returns the exit code. later: all but those of these."""
+    code = build(_parts(jobs(roots), lambda job: job.difference(later)), say)
     if code == 0:
-        keep(roots)
+        loads, some = _sources()[2], set(later)
+        keep(FIRST + root if loads.get(root, set()) & some else root for root in roots)
     return code
 
 
@@ -249,6 +351,8 @@ def _import(job: Job) -> int:
     try:
         for name in sorted(job):
             importlib.import_module(name)
+        for finish in _postponed(job):
+            finish()
     except Exception as error:
         on_stderr(f"jointwatch compile: {min(job)}: {error!r}")
         return 1

@@ -25,6 +25,7 @@ import zmq
 from daq.config.sections import Config
 from daq.processes.child import Child, give_memory_back, give_pages_of_files_back, share_arenas
 from daq.processes.heartbeat import Heartbeats, Life, Silence
+from daq.processes.kernels import LaterKernels
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
@@ -47,6 +48,8 @@ WATCH_EVERY: Final = 0.02  # s
 SILENT: Final = 1.5  # s without a heartbeat after which a process is called hung; it is reported within two
 SLOW_START: Final = 60.0  # s that a restart may take; the first start may compile and has no limit
 MISSED: Final = 1.0  # s between two checks after which the supervisor itself stood still, so silences do not count
+# channels of a joint that has neither a gear nor anything else that is watched besides its model
+PLAIN: Final = frozenset({"position", "velocity", "acceleration", "torque", "force"})
 
 
 # modules that the core and its refit worker import besides where a joint has nonlinear parameters
@@ -70,6 +73,19 @@ def needed(config: Config) -> list[str]:
     return found
 
 
+def may_wait(config: Config) -> bool:
+    """Whether the kernels that are postponed at a first start (kernels.py) may be compiled while the service runs.
+
+    Not where they are needed at once: by a robot's model or a mechanism, by a gear, or by a search.
+    """
+    joints = config.joints.values()
+    if config.robot.model is not None or config.mechanism:
+        return False
+    if any(joint.lost_motion is not None or joint.clearance is not None for joint in joints):
+        return False
+    return all(set(joint.channels) <= PLAIN and not joint.model.build().nonlinear for joint in joints)
+
+
 @dataclass(slots=True)
 class Process:
     """One process of the service: what it runs, and its history."""
@@ -91,8 +107,9 @@ class Process:
 class Service:
     """All processes of one configuration."""
 
-    def __init__(self, config: Config, folders: Sequence[Path] = ()) -> None:
-        """folders: in which no other service of this robot may write. Raises StartError where one does."""
+    def __init__(self, config: Config, folders: Sequence[Path] = (), later: LaterKernels | None = None) -> None:
+        """folders: in which no other service of this robot may write; later: kernels that are still to be compiled.
+        Raises StartError where another service writes into these folders."""
         try:
             self._lock = ServiceLock(config.robot.name, folders)
         except OtherServiceError as error:
@@ -103,7 +120,9 @@ class Service:
         works = {"outlet": OUTLET} | ({} if config.recorder is None else {"recorder": RECORDER}) | {"core": CORE}
         works |= dict.fromkeys(config.gateways, GATEWAY) | dict.fromkeys(config.drivers, DRIVER)
         self._processes = [Process(name, number, work) for number, (name, work) in enumerate(works.items())]
-        self._heartbeats = Heartbeats(len(works))
+        self._heartbeats, self._later = Heartbeats(len(works)), later
+        if later is not None:
+            self._heartbeats.compiled = 0
         self._systemd = Systemd()
         self._stop = False
         self._checked = time.monotonic()  # monotonic s of the last check
@@ -167,6 +186,8 @@ class Service:
             names = ", ".join(process.name for process in self._processes)
             log.info("running: %s", names)
             self._systemd.ready(f"running: {names}")
+            if self._later is not None:
+                self._later.begin(self._heartbeats)
         give_pages_of_files_back()
         self._checked = time.monotonic()
 
@@ -184,6 +205,8 @@ class Service:
             log.warning("the supervisor itself stood still for %.1f s", now - self._checked)
             self._excused = now
         self._checked = now
+        if self._later is not None:
+            self._later.check()
         for process in self._processes:
             if process.child is not None and process.child.alive():
                 self._check_heartbeat(process, now)
@@ -276,6 +299,8 @@ class Service:
     def _stop_all(self) -> None:
         """Stop drivers first, then core and outlet, and log how long each took; kill those that do not stop."""
         self._systemd.stopping()
+        if self._later is not None:
+            self._later.stop()
         begin = time.monotonic()
         children = [process.child for process in reversed(self._processes) if process.child is not None]
         for child in children:

@@ -110,6 +110,8 @@ class Repetition:
     def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
         self._refits.release(batch.refits)
         self._looks.release(batch.refits)
+        if batch.compiled is not None:
+            self._pipeline.set_compiled(batch.compiled)
         if batch.resumed and self._same:
             self._pipeline.resume(batch.resumed)
         if batch.baseline is not None:

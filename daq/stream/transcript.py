@@ -39,6 +39,7 @@ class Batch(NamedTuple):
     late: bool = False  # whether the core was behind and made only the last of several updates of a joint
     seen: Mapping[str, float] | None = None  # joint → Unix s at which a person acknowledged its changes
     worn: Mapping[str, Any] | None = None  # joint → its wear as newly found by the history
+    compiled: int | None = None  # how far kernels are compiled from now on, see Pipeline.set_compiled; None: as before
 
 
 @dataclass(slots=True)

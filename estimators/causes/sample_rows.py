@@ -60,8 +60,10 @@ class StoredSamples(Layout):
 class SignatureFormer:
     """Turns equidistant samples into rows, a chunk at a time."""
 
-    def __init__(self, period: float, columns: tuple[int, int, int | None]) -> None:
-        """period: s between samples; columns: of position, torque and (None: without) link position in the samples."""
+    def __init__(self, period: float, columns: tuple[int, int, int | None], place: float = 0.0) -> None:
+        """period: s between samples; columns: of position, torque and (None: without) link position in the samples;
+        place: share of a chunk by which the first one is shorter, so that joints that begin together are not all due
+        together. The rows are the same."""
         self._period, self._columns = period, [one for one in columns if one is not None]
         deviation = max(SMOOTH / period, FEWEST)
         self._half = int(np.ceil(TAIL * deviation))
@@ -73,7 +75,8 @@ class SignatureFormer:
         curve /= 0.5 * (curve * at**2).sum()  # … and for parabolas
         self._taps = np.stack([kernel, slope / period, curve / period**2])
         self._step = max(1, round(ROW / period))
-        self.chunk = round(CHUNK / period) + 2 * self._half  # samples that make a chunk of rows
+        self._whole = round(CHUNK / period) + 2 * self._half  # samples that make a whole chunk of rows
+        self.chunk = round((1.0 - place) * CHUNK / period) + 2 * self._half  # samples that make the next chunk
         width = len(self._columns)
         self._room = 0  # samples that there is room for
         self.state = StoredSamples(
@@ -98,7 +101,7 @@ class SignatureFormer:
         if state.count + count <= self._room:
             return
         times, values = state.times[: state.count], state.values[: state.count]
-        self._room = room = state.count + count + self.chunk
+        self._room = room = state.count + count + self._whole
         state.times, state.values = np.zeros(room, np.int64), np.zeros((room, len(self._columns)))
         state.times[: len(times)], state.values[: len(times)] = times, values
 
@@ -106,6 +109,7 @@ class SignatureFormer:
         """The rows of all samples that are stored."""
         state, count = self.state, self.state.count
         rows, used = self._rows(state.times[:count], state.values[:count])
+        self.chunk = self._whole
         state.count = left = count - used
         state.times[:left], state.values[:left] = state.times[used:count].copy(), state.values[used:count].copy()
         return rows

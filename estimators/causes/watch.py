@@ -52,9 +52,16 @@ class Diagnosis(NamedTuple):
 class CauseWatch:
     """The causes of what changes of one joint."""
 
-    def __init__(self, period: float, columns: tuple[int, int, int | None], executor: Executor | None = None) -> None:
-        """period: s between samples; columns: of position, torque, and link position or None; executor: ranks."""
-        self.former, self._executor = SignatureFormer(period, columns), executor
+    def __init__(
+        self,
+        period: float,
+        columns: tuple[int, int, int | None],
+        executor: Executor | None = None,
+        place: float = 0.0,
+    ) -> None:
+        """period: s between samples; columns: of position, torque, and link position or None; executor: ranks; place:
+        place of the joint among all, from 0 to 1, see SignatureFormer."""
+        self.former, self._executor = SignatureFormer(period, columns, place), executor
         self._top = 0.0  # largest speed so far
         self.begin_reference()
 

@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 from typing import Final
 
 from estimators.models.base import Model
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.model_fit import ModelFit
@@ -46,13 +47,16 @@ def linear(
     sample: float = 0.0,
     overlap: float = 1.0,
     hidden: float = 0.0,
+    compiled: CompiledSoFar | None = None,
 ) -> Phases:
     """Build the estimator of a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
     positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each;
-    overlap: rows that say the same; hidden: factor of misfit/sampled_motion.py.
+    overlap: rows that say the same; hidden: factor of misfit/sampled_motion.py; compiled: which kernels there are, by
+    default all.
     """
+    compiled = compiled or CompiledSoFar()
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = (
         Gate(standstill, row, owners),
@@ -73,11 +77,11 @@ def linear(
     fit = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap, hidden=hidden)
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.weigh_rounding, tempered,
-        fit.reduce_step_noise, overlap,
+        fit.reduce_step_noise, overlap, compiled,
     )  # fmt: skip
     recall, gradual = Recall(learner, fit.state), GradualChange(learner)
     parts = (tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, PlainMonitor(), fit)
-    return Phases(Parts(*parts, recall=recall, gradual=gradual))
+    return Phases(Parts(*parts, recall=recall, gradual=gradual), compiled)
 
 
 def rows_alike(taps: Floats, decimation: int) -> float:

@@ -17,6 +17,7 @@ from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
 from estimators.online.judgement.standstill import Standstill
 from estimators.online.reporting.inspection import Inspection, Inspector
@@ -67,16 +68,18 @@ class JointEstimator:
         executor: Executor | None = None,
         looks: Executor | None = None,
         place: float = 0.0,
+        compiled: CompiledSoFar | None = None,
     ) -> None:
         """period: s between raw rows; executor and looks: where refits and the plausibility look of a start run, by
         default inline; place: share of a block by which its first one is shorter, so that joints that begin together
-        are not reviewed at once. Raises ValueError when the period is not a positive number."""
+        are not reviewed at once; compiled: which kernels there are, by default all. Raises ValueError when the period
+        is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
         self.preprocessor = Preprocessor(
             model, self.channels, period, settings.rest, settings.saturation, settings.conditioning
         )
-        self._settings, self._executor, self._place = settings, executor, place
+        self._settings, self._executor, self._place, self._compiled = settings, executor, place, compiled
         self._earlier_events: list[Event] = []  # of phases that were discarded
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
         self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
@@ -102,7 +105,7 @@ class JointEstimator:
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
             self.phases = assembly.linear(
                 model.parameters, model.owners, row, law, start, standstill, turns, remembers, conditioner.period,
-                assembly.rows_alike(taps, conditioner.decimation), hidden,
+                assembly.rows_alike(taps, conditioner.decimation), hidden, self._compiled,
             )  # fmt: skip
         parts = self.phases.parts
         block = parts.loop.block

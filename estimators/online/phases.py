@@ -22,6 +22,7 @@ from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.online import checkpoint
 from estimators.online.change_handling import ChangeHandling, PhasesState
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.judgement.standstill import MotionRange
 from estimators.online.judgement.validity import reason_to_restart
 from estimators.online.learning import Learning, RowLearner, learn_rows
@@ -30,16 +31,19 @@ from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.quantities import Settings
+from estimators.reasons import Reason
 from estimators.rows import FormedRows, Rows, RowStore
 
 GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wants rows
+COMPILING: Final = Reason("kernels_compiling")
 
 
 class Phases:
     """State machine around the parts of one estimator: it decides the next phase at the end of each block."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, parts: Parts, compiled: CompiledSoFar | None = None) -> None:
+        """compiled: which kernels there are, by default all."""
+        self.parts, self._compiled = parts, compiled or CompiledSoFar()
         self.state = PhasesState(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
         self.changes = ChangeHandling(parts, self.state)
         self.report = report.EstimateReport(parts)
@@ -129,7 +133,12 @@ class Phases:
         parts, resting = self.parts, self.parts.gate.resting
         self._collect_refits()
         if self.phase in report.IDLE:
-            if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
+            if parts.motion.seconds < SCALE_WINDOW:
+                return
+            if not self._compiled.learning:  # the last second is as good as this one
+                parts.start.restart()
+                parts.motion.restart()
+            elif parts.start.begin():
                 self.state.phase, self.state.spectrum = Phase.STARTING, parts.start.spectrum
                 self._forget_fit()
             return
@@ -223,7 +232,10 @@ class Phases:
         """The estimate as of the last row; learns nothing. certain_resting: see EstimateReport."""
         if certain_resting is None and self.learner is not None:
             self.learner.note_progress()
-        return self.report.estimate(self.state.phase, self.state.spectrum, certain_resting)
+        estimate = self.report.estimate(self.state.phase, self.state.spectrum, certain_resting)
+        if self._compiled.ending or self.phase not in GATHERING:
+            return estimate
+        return estimate._replace(reasons=(*estimate.reasons, COMPILING))
 
     def events(self) -> list[Event]:
         """Return the events since the last call."""

@@ -101,15 +101,17 @@ class SampleFollowers:
             self.channel_watch = ChannelWatch(self._name, self._channels, self._rate) if wanted else None
 
 
-def cause_watch_of(channels: tuple[str, ...], period: float, executor: Executor | None) -> CauseWatch | None:
+def cause_watch_of(
+    channels: tuple[str, ...], period: float, executor: Executor | None, place: float = 0.0
+) -> CauseWatch | None:
     """Return the watch of the signature of a joint if its position and torque are measured, else None.
 
-    period: s between samples; executor: ranks the causes.
+    period: s between samples; executor: ranks the causes; place: of the joint among all, from 0 to 1.
     """
     if "position" not in channels or "torque" not in channels:
         return None
     link = channels.index("link_position") if "link_position" in channels else None
-    return CauseWatch(period, (channels.index("position"), channels.index("torque"), link), executor)
+    return CauseWatch(period, (channels.index("position"), channels.index("torque"), link), executor, place)
 
 
 @inline

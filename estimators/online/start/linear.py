@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from estimators.base import UNKNOWN, Spectrum
+from estimators.online.compiled import CompiledSoFar
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import SMALL, Validity
@@ -47,23 +48,26 @@ class LinearStart:
         weighed: Callable[[Rows], Rows],
         lighten: Callable[[Floats], None],
         overlap: float,
+        compiled: CompiledSoFar,
     ) -> None:
-        """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same."""
+        """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same;
+        compiled: which kernels there are."""
         self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
         self._try = 0.0  # rows of motion before which certainty is not computed
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
         self._roughen, self._weighed, self._lighten, self._overlap = roughen, weighed, lighten, overlap
-        self._owners = gate.owners
+        self._owners, self._compiled = gate.owners, compiled
+        self._held = False  # whether it would have ended if all kernels were compiled
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
-        return self.gathering.absorb(rows)
+        return 0 if self._held else self.gathering.absorb(rows)
 
     def begin(self) -> bool:
         """Learn the scale of columns and outputs; returns whether enough rows are finite."""
-        self._try = 0.0
+        self._try, self._held = 0.0, False
         if not self.gathering.begin():
             return False
         self._look(self.gathering.noise())
@@ -73,10 +77,15 @@ class LinearStart:
     def verdict(self, resting: bool) -> Verdict:
         """Decide at the end of a block what follows."""
         gathering, motion = self.gathering, self._motion
+        self._held = self._held and not self._compiled.ending
+        if self._held:  # it ends with the rows that were enough
+            return StartWait()
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
             gathering.check()
-        if not self._is_ready() and motion.seconds < motion.patience:
+        over = self._is_ready() or motion.seconds >= motion.patience
+        self._held = over and not self._compiled.ending
+        if not over or self._held:
             return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)

@@ -124,7 +124,7 @@ def test_a_supervisor_that_hangs_is_not_up_and_ends_nobody_when_it_goes_on(live:
 def test_kill_9_of_the_supervisor_leaves_no_orphan_and_no_port(live: Live) -> None:
     assert live.service is not None
     processes = children(live.service.pid)
-    assert processes.keys() == {"outlet", "core", "wire"}
+    assert processes.keys() - {"compile"} == {"outlet", "core", "wire"}, "at a first start it compiles, too"
     os.kill(processes["core"], signal.SIGSTOP)  # not even one that cannot hear
     live.service.kill()
     within(2.0, lambda: all(gone(pid) for pid in processes.values()))

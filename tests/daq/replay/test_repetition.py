@@ -77,13 +77,17 @@ class Core:
         if resumed:
             self.pipeline.resume(resumed)
 
-    def block(self, baseline: Mapping[str, Any] | None = None, late: bool = False) -> TurnBlock:
+    def block(
+        self, baseline: Mapping[str, Any] | None = None, late: bool = False, compiled: int | None = None
+    ) -> TurnBlock:
         """The next 60 ms: a turn of 40, one of 20; the last look at silence comes a little later."""
         block = TurnBlock(self._boot, self._number)
         parts = []
         for length in (40, 20):
             if baseline:
                 self.pipeline.set_baselines(baseline)
+            if compiled is not None:
+                self.pipeline.set_compiled(compiled)
             part, finished = readings(self._time, length), self._looks.release_finished()
             part["value"].reshape(-1, 2)[:, 1] *= self._sign
             told: list[int] = []
@@ -95,7 +99,9 @@ class Core:
 
             said = self.pipeline.absorb(part, EPOCH, now, late)
             said += self.pipeline.check_silence(end + 500_000, EPOCH)
-            batch = Batch(len(part), EPOCH, end + 500_000, told, finished, baseline, self._resumed, late)
+            batch = Batch(
+                len(part), EPOCH, end + 500_000, told, finished, baseline, self._resumed, late, compiled=compiled
+            )
             block.batches.append(batch)
             block.messages += said
             parts.append(part)
@@ -148,6 +154,23 @@ def test_a_mistake_is_found_again_in_the_turn_in_which_it_was(tmp_path: Path) ->
     core = Core(configured(tmp_path), 5, sign=-1.0)
     file = kept(configured(tmp_path), *(core.block() for _ in range(220)))
     assert "mistake" in {one.update["kind"] for one in said(file) if one.topic.startswith("event/")}
+    assert compare(Repetition([file])) == updates(file)
+
+
+def test_a_start_that_waited_for_kernels_waits_at_the_same_places(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    core = Core(config, 5)
+    stages = [0] * 40 + [1] * 240 + [2] + [None] * 9  # it begins after 2.4 s, and could end after 14.4, not 16.8
+    file = kept(config, *(core.block(compiled=stage) for stage in stages))
+    updates_of_one = [one.update for one in said(file) if one.topic == "estimate/one"]
+    phases = [one["phase"] for one in updates_of_one]
+    assert (phases[0], phases[-1]) == ("waiting", "normal")
+    assert phases.count("waiting") > 100, "without the wait 1 s, 50 updates"
+    waiting = ["kernels_compiling" in {one["code"] for one in update["health"]["reasons"]} for update in updates_of_one]
+    assert all(waiting[:-50])
+    assert not waiting[-1]
+    started = [one.update["text"] for one in said(file) if one.topic == "event/one" and one.update["kind"] == "started"]
+    assert [re.match(r"from 1[12]\.\d s of motion", one) is not None for one in started] == [True], started
     assert compare(Repetition([file])) == updates(file)
 
 
