@@ -1,7 +1,7 @@
 """An identified robot played live through recordings: its error beside that of `identify` on the same seconds.
 
 Each recording is played as `jointwatch replay` plays it: on even ticks of its own rate, by its own stamps where these
-are uneven. The first second of each, in which low-passes settle, counts for neither.
+are uneven, and without rows that were sent twice where some were. The first second of each, in which low-passes settle, counts for neither.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from daq.replay.own_stamps import even, is_uneven
+from daq.replay.own_stamps import even, is_uneven, without_repeated_rows
 from estimators.alignment.channel_delay import ChannelSeries
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.offline.robot.identification import JudgedPrediction
@@ -43,10 +43,11 @@ def live_over_identified(
 
 def _played(found: IdentifiedRobot, one: Recorded) -> tuple[Floats, Floats]:
     """Torque and prediction (rows, n) each ROW of a recording."""
+    one, repeating = _once(one)
     steps = np.diff(one.time)
     usual = float(np.median(steps[steps > 0.0]))
     rate = 1.0 / float(np.mean(steps[(steps > 0.0) & (steps < UNBROKEN * usual)]))
-    uneven = is_uneven(ChannelSeries(one.time, one.q[:, 0]))
+    uneven = repeating or is_uneven(ChannelSeries(one.time, one.q[:, 0]))
     grid = one.time[0] + np.arange(int((one.time[-1] - one.time[0]) * rate + 1e-6) + 1) / rate
     channels = [one.q, one.tau] if one.link is None else [one.q, one.tau, one.link]
     rows = [_on(grid, one.time, values, rate if uneven else None) for values in channels]
@@ -62,6 +63,18 @@ def _played(found: IdentifiedRobot, one: Recorded) -> tuple[Floats, Floats]:
             predicted.append(now.predicted)
     n = one.q.shape[1]
     return np.array(measured).reshape(-1, n), np.array(predicted).reshape(-1, n)
+
+
+def _once(one: Recorded) -> tuple[Recorded, bool]:
+    """The recording without rows that were sent once more, and whether there were some."""
+    roles = {"position": one.q, "torque": one.tau} | ({} if one.link is None else {"link": one.link})
+    channels = {
+        str(j): {role: ChannelSeries(one.time, values[:, j]) for role, values in roles.items()}
+        for j in range(one.q.shape[1])
+    }
+    channels, repeating = without_repeated_rows(channels)
+    found = {role: np.column_stack([joint[role].values for joint in channels.values()]) for role in roles}
+    return Recorded(channels["0"]["position"].time, found["position"], found["torque"], found.get("link")), repeating
 
 
 def _on(grid: Floats, time: Floats, values: Floats, rate: float | None) -> Floats:
