@@ -1,8 +1,8 @@
 """An identified robot played live through recordings: its error beside that of `identify` on the same seconds.
 
 Each recording is played as `jointwatch replay` plays it: on even ticks of its own rate, by its own stamps where these
-are uneven, and without rows that were sent twice. The first second, in which low-passes settle, does not count, nor do
-rows of which `identify` has none: its low-pass settles at both ends of a recording, and of each gap.
+are uneven, and without rows that were sent twice. Rows count that `identify` has, too: none while low-passes settle at
+both ends of a recording, and of each gap.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,6 @@ from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
 
-SETTLES: Final = 1.0  # s
 ROW: Final = 0.02  # s between two rows that are compared
 UNBROKEN: Final = 1.5  # usual steps: a longer one is over a lost sample
 
@@ -79,10 +78,9 @@ def _played(found: IdentifiedRobot, one: Recorded) -> tuple[Floats, Floats, Floa
         part = slice(first, first + size)
         estimator.absorb(ticks[part], *(values[part] for values in rows))
         now = estimator.estimate()
-        if grid[part][-1] >= grid[0] + SETTLES:
-            at.append(grid[part][-1])
-            measured.append(now.measured)
-            predicted.append(now.predicted)
+        at.append(grid[part][-1])
+        measured.append(now.measured)
+        predicted.append(now.predicted)
     n = one.q.shape[1]
     return np.array(at), np.array(measured).reshape(-1, n), np.array(predicted).reshape(-1, n)
 

@@ -18,9 +18,10 @@ SPEEDS: Final = (0.1, 0.5)
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:
-    """The value of each coefficient that alone would give joint j's friction at half the speed seen, (own,).
+    """The value of each coefficient that would give joint j's friction at half the speed seen, (own,).
 
-    For a joint that never moved and has no friction so far: its deviation by the model's prior.
+    Alone, or with those that a joint which slides does not tell from it, such as stops: they share its square, so that
+    together they are as large. For a joint that never moved and has no friction so far: its deviation by the model's prior.
     """
     if j not in known.sizes:
         known.sizes[j] = _sizes(known, j)
@@ -35,7 +36,10 @@ def _sizes(known: RobotKnowledge, j: int) -> Floats:
     torque = float(columns @ theta)
     if not theta.any():
         return np.asarray(np.sqrt(np.diag(known.prior)[place]))
-    return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0), theta)
+    alike = (columns[:, np.newaxis] == columns).sum(axis=1)
+    return np.maximum(
+        np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0) / np.sqrt(alike), 0.0), theta
+    )
 
 
 def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) -> bool:
