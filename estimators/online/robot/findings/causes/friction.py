@@ -21,7 +21,7 @@ def sizes(known: RobotKnowledge, j: int) -> Floats:
     """The value of each coefficient that would give joint j's friction at half the speed seen, (own,).
 
     Alone, or with those that a joint which slides does not tell from it, such as stops: they share its square, so that
-    together they are as large. For a joint that never moved and has no friction so far: its deviation by the model's prior.
+    together they are as large. For a joint that never moved and has no friction so far: its deviation by the prior.
     """
     if j not in known.sizes:
         known.sizes[j] = _sizes(known, j)
