@@ -66,7 +66,8 @@ def _steps_drown(learnt: IdentifiedRobot, encoders: Encoders) -> bool:
         return False
     draws = np.random.default_rng(0).uniform(learnt.lower, learnt.upper, (POSES * SPARSE, len(learnt.lower)))
     noise = encoders.variances(encoders.slopes(draws), learnt.theta, learnt.steps)
-    return bool(noise.sum() > DROWNS * learnt.variance.sum())
+    units = np.array([one.axis.effort for one in learnt.robot.joints])
+    return any(noise[units == one].sum() > DROWNS * learnt.variance[units == one].sum() for one in set(units))
 
 
 class Chunk(NamedTuple):
