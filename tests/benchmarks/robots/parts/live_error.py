@@ -1,4 +1,4 @@
-"""An identified robot played live through recordings: its error beside that of `identify` on the same seconds.
+"""An identified robot played live through recordings: its error beside that of `identify` on the same rows.
 
 Each recording is played as `jointwatch replay` plays it: on even ticks of its own rate, by its own stamps where these
 are uneven, and without rows that were sent twice. Rows count that `identify` has, too: none while low-passes settle at
