@@ -116,11 +116,6 @@ class Encoders:
         known = np.append(theta, carried)
         return self.pulls(slopes, taught, weights, known)[:, :p], load, self.most(slopes, known)
 
-    def variances(self, slopes: Floats, theta: Floats, steps: Floats) -> Floats:
-        """Variance (n,) of the torque by the noise of these steps (n,), mean over the poses of `slopes`."""
-        inertia = slopes[..., : len(theta)] @ theta  # (poses, n that accelerate, n torques)
-        return np.asarray(self._gain / 12.0 * np.einsum("skj,k->j", inertia**2, steps**2) / len(inertia))
-
     def most(self, slopes: Floats, known: Floats) -> Floats:
         """Largest torque that the steps imitate, (n,), in these poses; known: (p + 10,) θ and the payload.
 

@@ -30,15 +30,27 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
     """The robot with what is left under the live low-pass: largest residual, root mean square, and what friction
     has beyond its law. MotionError if at rest."""
     peaks, squares, discrepancy = np.zeros((3, len(learnt.robot.joints)))
-    count, encoders = 0, RecordedSteps(len(learnt.robot.joints))
+    count = 0
     twisted = learnt.model().twisted
-    measured = [one for one in (_measured(each, twisted) for each in recordings) if len(one[0]) > 1]
-    for time, q, *_ in measured:
+    encoders = RecordedSteps(len(learnt.robot.joints))
+    for time, q, tau, link in recordings:
+        second = np.zeros_like(q) if link is None else link
+        whole = np.isfinite(time) & np.isfinite(np.hstack([q, tau, second[:, twisted]])).all(axis=1)
+        whole &= np.concatenate([[True], np.diff(time) > 0.0])
+        time, q, tau, second = time[whole], q[whole], tau[whole], second[whole]
+        time, once = without_repeats(time, q, np.hstack([tau, second]))
+        time, q, tau, second = time[once], q[once], tau[once], second[once]
+        if len(time) < 2:
+            continue
         encoders.absorb(time, q)
-    learnt = replace(learnt, steps=encoders.steps)  # the low-passes follow from them, too
-    for one in measured:
-        ticks, *even = _on_ticks(*one)
-        estimator = RobotEstimator(learnt, float(np.median(np.diff(one[0]))), start=np.inf, teaches=False)
+        period = float(np.median(np.diff(time)))
+        ticks = np.arange(time[0], time[-1], period)
+        after = np.searchsorted(time, ticks, side="right").clip(1, len(time) - 1)
+        missing = time[after] - time[after - 1] > GAP * period
+        even = [_on_ticks(ticks, time, values) for values in (q, tau, second)]
+        for values in even:
+            values[missing] = np.nan
+        estimator = RobotEstimator(learnt, period, start=np.inf, teaches=False)
         estimator.absorb(np.round(1e9 * ticks).astype(np.int64), *even)
         try:
             peak, deviation, bend = estimator.start_residuals()
@@ -48,33 +60,11 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         discrepancy = np.maximum(discrepancy, bend)
     if not count:
         raise MotionError(["no joint moves for as long as a live service looks at: its thresholds are not known"])
-    return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / count), friction_discrepancy=discrepancy)
+    found = replace(learnt, peaks=peaks, deviations=np.sqrt(squares / count), friction_discrepancy=discrepancy)
+    return replace(found, steps=encoders.steps)
 
 
-def _measured(one: Recorded, twisted: list[int]) -> tuple[Floats, Floats, Floats, Floats]:
-    """The whole samples of a recording, each once, at the instants at which they were measured; zeros for no links."""
-    time, q, tau, link = one
-    second = np.zeros_like(q) if link is None else link
-    whole = np.isfinite(time) & np.isfinite(np.hstack([q, tau, second[:, twisted]])).all(axis=1)
-    whole &= np.concatenate([[True], np.diff(time) > 0.0])
-    time, q, tau, second = time[whole], q[whole], tau[whole], second[whole]
-    time, once = without_repeats(time, q, np.hstack([tau, second]))
-    return time[once], q[once], tau[once], second[once]
-
-
-def _on_ticks(time: Floats, *columns: Floats) -> tuple[Floats, ...]:
-    """Even ticks, and the columns at them; NaN in gaps."""
-    period = float(np.median(np.diff(time)))
-    ticks = np.arange(time[0], time[-1], period)
-    after = np.searchsorted(time, ticks, side="right").clip(1, len(time) - 1)
-    missing = time[after] - time[after - 1] > GAP * period
-    even = [_interpolated(ticks, time, values) for values in columns]
-    for values in even:
-        values[missing] = np.nan
-    return ticks, *even
-
-
-def _interpolated(ticks: Floats, time: Floats, values: Floats) -> Floats:
+def _on_ticks(ticks: Floats, time: Floats, values: Floats) -> Floats:
     """The columns at these times, by cubic splines; one that is not measured throughout has no values."""
     found = np.full((len(ticks), values.shape[1]), np.nan)
     measured = np.isfinite(values).all(axis=0)

@@ -38,7 +38,7 @@ from estimators.online.robot.findings.tool import ConfiguredTool
 from estimators.online.robot.findings.unseen_speed import UnseenSpeed
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
-from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion, cutoffs
+from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, Chunk, RobotMotion, cutoffs
 from estimators.online.robot.reported_findings import state_beside
 from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
@@ -72,8 +72,9 @@ class RobotEstimator:
         self._n = n = model.tree.size()
         self._channels = 2 + bool(model.twisted)  # of each joint
         self._finer = FinerRows(self._channels * n, period, 2.0 * QUICK)
-        quick, slow = cutoffs(learnt, model, self._finer)
-        between, period = period if self._finer.factor > 1 else 0.0, self._finer.period
+        quick, slow = cutoffs(learnt.at_rest())
+        slow, between = min(slow, OF_RATE / period), period if self._finer.factor > 1 else 0.0
+        period = self._finer.period
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
         self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
         self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between, quick)

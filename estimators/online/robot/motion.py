@@ -10,9 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.conditioning.finer_rows import FinerRows
 from estimators.conditioning.gap_bridge import GapBridge
-from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.kinematics import FRAME, motion
 from estimators.models.robots.maxwell_slip import fill_slip_table
 from estimators.models.robots.newton_euler import WRENCH, forces
@@ -22,7 +20,6 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.causal_low_pass import CausalLowPass, MonotoneLowPass, low_pass, monotone_low_pass
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers
-from estimators.quantisation.robot_errors_in_variables import SPARSE, Encoders
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 from jointwatch_numba.direct import direct
@@ -35,39 +32,19 @@ QUICK: Final = 40.0
 QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
-#: Hz, tuned: The same where a joint was taught slowly, or steps of encoders are too much of the torque (DROWNS). Noise
-#: of the speed, where friction turns, falls with it, too: from 2.1 times the error of `identify` on the same rows to
-#: 1.0 (decision 073).
+#: Hz, tuned: The same where a joint was taught slowly. Noise of the speed, where friction turns, falls with it, too:
+#: from 2.1 times the error of `identify` on the same rows to 1.0 (decision 073).
 SLOW_OF_SLOW_JOINTS: Final = 5.0
 #: 1, argued: Largest cut-off of the low-pass that teaches, over the rate of a slow recording or bus: half of the
 #: frequencies that its samples contain. Noise above that is as large as below, and no model explains it.
 OF_RATE: Final = 0.25
-#: 1, derived: Variance of the live torque by steps of encoders, over what `identify` leaves, from which the live error
-#: is more than 1.2 times the other: 1.2² − 1. Their noise falls with the fourth power of the cut-off.
-DROWNS: Final = 0.44
-#: poses, argued: Drawn among the positions seen, they tell the mean square of an inertia within a fifth.
-POSES: Final = 25
 #: s, argued: Time between two filtered rows that contacts are judged on.
 CHUNK: Final = 0.01
 
 
-def cutoffs(learnt: IdentifiedRobot, model: WholeRobot, finer: FinerRows) -> tuple[float, float]:
-    """Cut-offs in Hz of the low-passes that decide and that teach; model: of `learnt`; finer: makes the rows."""
-    slowest, rows = OF_RATE / (finer.period * finer.factor), (finer.period, finer.made)
-    usual = QUICK, min(SLOW, slowest)
-    if not (learnt.at_rest() < AT_REST).any() and not _steps_drown(learnt, Encoders(model, usual, *rows, learnt.steps)):
-        return usual
-    return QUICK_OF_SLOW_JOINTS, min(SLOW_OF_SLOW_JOINTS, slowest)
-
-
-def _steps_drown(learnt: IdentifiedRobot, encoders: Encoders) -> bool:
-    """Whether the encoders' steps make the live error too large beside that of `identify`."""
-    if learnt.steps is None or not learnt.steps.any():
-        return False
-    draws = np.random.default_rng(0).uniform(learnt.lower, learnt.upper, (POSES * SPARSE, len(learnt.lower)))
-    noise = encoders.variances(encoders.slopes(draws), learnt.theta, learnt.steps)
-    units = np.array([one.axis.effort for one in learnt.robot.joints])
-    return any(noise[units == one].sum() > DROWNS * learnt.variance[units == one].sum() for one in set(units))
+def cutoffs(at_rest: Floats) -> tuple[float, float]:
+    """Cut-offs in Hz of the low-passes that decide and that teach; at_rest: (n,) speeds up to which joints stand."""
+    return (QUICK_OF_SLOW_JOINTS, SLOW_OF_SLOW_JOINTS) if (at_rest < AT_REST).any() else (QUICK, SLOW)
 
 
 class Chunk(NamedTuple):

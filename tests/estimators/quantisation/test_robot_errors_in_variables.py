@@ -90,17 +90,6 @@ def test_between_the_rows_of_a_slow_bus_steps_make_the_noise_of_its_own_samples(
     )
 
 
-def test_the_variance_of_a_torque_by_steps_is_that_of_the_rows_of_stepped_readings() -> None:
-    model, off = WholeRobot(_arm()), _read(stepped=True)[0] - _read(stepped=False)[0]
-    theta = np.concatenate([model.projection.G @ _arm().parameters.ravel(), [one.nominal for one in model.terms]])
-    friction = [k for k, one in enumerate(model.terms, model.base) if not one.name.startswith("rotor.")]
-    theta[friction] = 0.0
-    poses = _read(stepped=False)[1]
-    encoders = Encoders(model, (QUICK, SLOW), 1.0 / RATE)
-    slopes = encoders.slopes(poses[: len(poses) // SPARSE * SPARSE])
-    assert encoders.variances(slopes, theta, np.full(3, STEP)) == pytest.approx((off @ theta).var(axis=0), rel=0.2)
-
-
 def test_readings_without_steps_are_not_corrected() -> None:
     model = WholeRobot(_arm())
     t, q = _motion()

@@ -10,21 +10,15 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Status
-from estimators.conditioning.finer_rows import FinerRows
-from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.online.robot.estimate import RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
-from estimators.online.robot.motion import QUICK, SLOW, cutoffs
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from tests.support.signals.crane import (
-    BOB,
-    CENTRE,
     COULOMB,
-    INERTIA,
     NOISE,
     RATE,
     VISCOUS,
@@ -538,20 +532,3 @@ def test_how_rows_are_cut_does_not_matter() -> None:
         found.append(([one.tobytes() for one in arrays], robot.events(), estimate.contact))
     assert found[0] == found[1] == found[2]
     assert [one.kind for one in found[0][1]] == ["started", "contact"]
-
-
-def test_low_passes_are_slower_where_steps_of_an_encoder_make_a_fifth_more_of_the_error() -> None:
-    """Steps of the pendulum's are in its torque, by (inertia + m r²) q̈, and in the slide's force."""
-    robot, finer, white = taught(), FinerRows(4, 1.0 / RATE, 2.0 * QUICK), np.random.default_rng(3)
-    passed = CausalLowPass(1, QUICK, 1.0 / RATE).absorb(white.standard_normal((20_000, 1)))[0]
-    noise = CausalLowPass(1, SLOW, 1.0 / RATE).absorb(passed)[2][100:].std() / np.sqrt(12.0)
-    angles = np.linspace(robot.lower[1], robot.upper[1], 1000)
-    along = BOB * (-CENTRE[0] * np.sin(angles) + CENTRE[2] * np.cos(angles))
-    inertias = np.array([np.sqrt(np.mean(along**2)), INERTIA + BOB * CENTRE @ CENTRE])
-    fifth = np.min(np.sqrt((1.2**2 - 1.0) * robot.variance) / (noise * inertias))
-    for size, expected in ((0.0, (QUICK, SLOW)), (0.8, (QUICK, SLOW)), (1.25, (15.0, 5.0))):
-        stepped = replace(robot, steps=np.array([0.0, size * fifth]))
-        assert cutoffs(stepped, stepped.model(), finer) == expected
-        live = RobotEstimator(stepped, 1.0 / RATE)
-        assert (live._motion.quick, live._motion.slow) == expected
-    assert cutoffs(robot, robot.model(), finer) == (QUICK, SLOW), "a model file of before tells no steps"
