@@ -15,6 +15,8 @@ from estimators.quantities import Floats
 CHANGES: Final = 0.5
 #: 1, argued: Shares of the highest speed seen at which friction must be no drive.
 SPEEDS: Final = (0.1, 0.5)
+#: 1, argued: Relative difference of two columns at SPEEDS, below which sliding does not tell their coefficients apart.
+ALIKE: Final = 0.01
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:
@@ -29,17 +31,15 @@ def sizes(known: RobotKnowledge, j: int) -> Floats:
 
 
 def _sizes(known: RobotKnowledge, j: int) -> Floats:
-    speeds = np.array([SPEEDS[1] * known.reach[j]])
-    columns = np.abs(known.friction_columns(j, speeds)[0])
+    slow, columns = np.abs(known.friction_columns(j, np.array(SPEEDS) * known.reach[j]))
     place = known.friction_terms(j)
     theta = np.abs(known.theta[place])
     torque = float(columns @ theta)
     if not theta.any():
         return np.asarray(np.sqrt(np.diag(known.prior)[place]))
-    alike = (columns[:, np.newaxis] == columns).sum(axis=1)
-    return np.maximum(
-        np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0) / np.sqrt(alike), 0.0), theta
-    )
+    alike = [np.isclose(one[:, np.newaxis], one, rtol=ALIKE, atol=0.0) for one in (slow, columns)]
+    share = np.sqrt(np.logical_and(*alike).sum(axis=1))
+    return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0) / share, theta)
 
 
 def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) -> bool:

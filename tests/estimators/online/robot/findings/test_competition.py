@@ -344,6 +344,8 @@ def test_a_coefficient_is_as_large_as_if_it_alone_were_the_friction_at_half_the_
     torque = 1.5 * viscous + coulomb
     np.testing.assert_allclose(robot.friction_columns(1, np.array([1.5])), [[1.5, 1.0]])
     np.testing.assert_allclose(sizes(robot, 1), [torque / 1.5, torque])
+    robot = known()  # half its speed is 1 rad/s, where both columns are 1
+    np.testing.assert_allclose(sizes(robot, 1), np.full(2, viscous + coulomb))
 
 
 def test_stops_that_sliding_does_not_tell_apart_change_friction_together_by_no_more_than_one_coefficient() -> None:
