@@ -39,7 +39,8 @@ def _sizes(known: RobotKnowledge, j: int) -> Floats:
         return np.asarray(np.sqrt(np.diag(known.prior)[place]))
     alike = [np.isclose(one[:, np.newaxis], one, rtol=ALIKE, atol=0.0) for one in (slow, columns)]
     share = np.sqrt(np.logical_and(*alike).sum(axis=1))
-    return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0) / share, theta)
+    alone = np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0)
+    return np.asarray(np.maximum(alone / share, theta))
 
 
 def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) -> bool:
