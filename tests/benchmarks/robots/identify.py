@@ -5,7 +5,7 @@ of the default friction law, the description alone (the maker's or CAD masses, n
 and what was published. Asked: no worse than the better of both least squares by more than 2 %, and .90 to .98 of the
 unseen rows within 2 deviations; what is out of reach is marked so, with the reason. Errors are 100 · ‖τ − τ̂‖ / ‖τ‖
 over all rows of the unseen part; inside: share of its rows within 2 of the stated deviations; s: processor time; live:
-the error of the model played live (parts/live_error.py) over that of `identify` on the same seconds, asked: 1.2.
+the error of the model played live (parts/live_error.py) over that of `identify` on the same rows, asked: 1.2.
 
 `--simulated 20 --first 301` judges arms 301 to 320 instead, each drawn from its number and moved by Pinocchio
 (parts/simulated_arms.py), in the same table. Their links are known: z is the rms of the errors of the base parameters,
@@ -71,7 +71,7 @@ class Row(NamedTuple):
     law: str
     joints: dict[str, dict[str, float]]  # joint → "ours", "ordinary", "description"
     spent: float  # s of processor time
-    live: float  # error, over that of `identify` on the same seconds
+    live: float  # error, over that of `identify` on the same rows
     z: float  # rms error of the base parameters in their deviations; NaN where they are not known
 
     @property

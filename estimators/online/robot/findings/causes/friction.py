@@ -15,12 +15,15 @@ from estimators.quantities import Floats
 CHANGES: Final = 0.5
 #: 1, argued: Shares of the highest speed seen at which friction must be no drive.
 SPEEDS: Final = (0.1, 0.5)
+#: 1, argued: Relative difference of two columns at SPEEDS, below which sliding does not tell their coefficients apart.
+ALIKE: Final = 0.01
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:
-    """The value of each coefficient that alone would give joint j's friction at half the speed seen, (own,).
+    """The value of each coefficient that would give joint j's friction at half the speed seen, (own,).
 
-    For a joint that never moved and has no friction so far: its deviation by the model's prior.
+    Alone, or with those that a joint which slides does not tell from it, such as stops: they share its square, so that
+    together they are as large. For a joint that never moved and has no friction so far: its deviation by the prior.
     """
     if j not in known.sizes:
         known.sizes[j] = _sizes(known, j)
@@ -28,14 +31,16 @@ def sizes(known: RobotKnowledge, j: int) -> Floats:
 
 
 def _sizes(known: RobotKnowledge, j: int) -> Floats:
-    speeds = np.array([SPEEDS[1] * known.reach[j]])
-    columns = np.abs(known.friction_columns(j, speeds)[0])
+    slow, columns = np.abs(known.friction_columns(j, np.array(SPEEDS) * known.reach[j]))
     place = known.friction_terms(j)
     theta = np.abs(known.theta[place])
     torque = float(columns @ theta)
     if not theta.any():
         return np.asarray(np.sqrt(np.diag(known.prior)[place]))
-    return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0), theta)
+    alike = [np.isclose(one[:, np.newaxis], one, rtol=ALIKE, atol=0.0) for one in (slow, columns)]
+    share = np.sqrt(np.logical_and(*alike).sum(axis=1))
+    alone = np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0)
+    return np.asarray(np.maximum(alone / share, theta))
 
 
 def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
+from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.causes.base import Cause, Fitted, Prepared, RobotKnowledge
@@ -343,6 +344,23 @@ def test_a_coefficient_is_as_large_as_if_it_alone_were_the_friction_at_half_the_
     torque = 1.5 * viscous + coulomb
     np.testing.assert_allclose(robot.friction_columns(1, np.array([1.5])), [[1.5, 1.0]])
     np.testing.assert_allclose(sizes(robot, 1), [torque / 1.5, torque])
+    robot = known()  # half its speed is 1 rad/s, where both columns are 1
+    np.testing.assert_allclose(sizes(robot, 1), np.full(2, viscous + coulomb))
+
+
+def test_stops_that_sliding_does_not_tell_apart_change_friction_together_by_no_more_than_one_coefficient() -> None:
+    """Each by itself, eight stops and Coulomb's could be ±14 N·m that cancel, until the joint turns around."""
+    model = WholeRobot(MODEL.robot, (MaxwellSlipSettings(),) * N)
+    theta = np.full(model.size + N, 0.1)
+    robot = RobotKnowledge(
+        model, CauseColumns(model.size + N, N), theta, np.eye(len(theta)), np.eye(len(theta)), np.full(N, 3.0),
+        np.zeros(0), BODIES, False, 4, np.zeros(N, np.bool_),
+    )  # fmt: skip
+    [columns] = robot.friction_columns(1, np.array([1.5]))
+    slides = columns == 1.0
+    assert np.count_nonzero(slides) > 5
+    torque = columns @ theta[robot.friction_terms(1)]
+    assert np.linalg.norm(sizes(robot, 1)[slides]) == pytest.approx(torque)
 
 
 @pytest.mark.parametrize(
