@@ -1,6 +1,6 @@
-"""The contract of drivers as tests that any package can run on its own: a Wire to send on, and the rules it is put to.
+"""The contract of drivers as tests that any package can run: a wire for sending, and rules that its driver must obey.
 
-In a test file of the package that has the driver (pytest collects the rules by inheritance)::
+In a test file of the driver's package (pytest collects the rules by inheritance)::
 
     from drivers.testing import DriverRules, DriverWire
 
@@ -10,7 +10,7 @@ In a test file of the package that has the driver (pytest collects the rules by 
     class TestMyDriver(DriverRules):
         wire_type = Loopback
 
-docs/drivers.md says what each rule is for.
+docs/drivers.md explains each rule.
 """
 
 import subprocess
@@ -31,7 +31,7 @@ from drivers.base import TRAFFIC, Driver, DriverSettings, LayoutError, LinkError
 from drivers.catalogue import AnyDriver
 from drivers.reading import READING, empty
 
-PATIENCE: Final = 60.0  # s to wait for readings that must come, on a machine with other work, too
+PATIENCE: Final = 60.0  # s to wait for readings that must come, also on a busy machine
 _MODULES: Final = """
 import importlib, os, sys
 import drivers.decode.decoder
@@ -43,7 +43,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 class DriverWire:
-    """The far end of a driver's wire: what a test sends with. Its constructor opens it, on loopback."""
+    """The far end of a driver's wire, with which a test sends. Its constructor opens it, on loopback."""
 
     settings: Mapping[str, Any]  # the [drivers.NAME] table that listens to it
     position: ClassVar[str] = "AXIS.position"  # a signal in rad …
@@ -52,36 +52,36 @@ class DriverWire:
     torque_step: ClassVar[float] = 0.01  # … and the torque
     keeps_order: ClassVar[bool] = True  # messages arrive in the order in which they were sent
     early: ClassVar[int] = 0  # ns by which a reading's time may be before its message was sent: coarse clocks
-    lost_words: ClassVar[str] = ""  # of the error when it is taken away; "": it has no end that could be pulled
+    lost_words: ClassVar[str] = ""  # in the error after the wire is lost; "": it cannot be lost
 
     def send(self, count: int) -> None:
         """Send one message whose position is count × position_step and whose torque is count × torque_step."""
         raise NotImplementedError
 
     def rubbish(self) -> set[str]:
-        """Send what is no message of ours; returns the counters under which it must be counted."""
+        """Send bytes that are not a valid message; returns the counters that must count them."""
         raise NotImplementedError
 
     def lose(self) -> None:
-        """Take the far end away, where lost_words says that this can be done."""
+        """Remove the far end, if lost_words states that this is possible."""
         raise NotImplementedError
 
     def driver_closed(self) -> None:
-        """Wait until the far end has seen that the driver was closed, where the next `send` depends on it."""
+        """Wait until the far end has noticed that the driver was closed, if the next `send` depends on it."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         raise NotImplementedError
 
 
 def configured(wire: DriverWire) -> DriverSettings:
-    """The settings, found by their kind in the catalogue."""
+    """The driver's settings, found by their kind in the catalogue."""
     settings: DriverSettings = TypeAdapter(AnyDriver).validate_python(dict(wire.settings))
     return settings
 
 
 def collect(driver: Driver, count: int) -> NDArray[np.void]:
-    """Read until so many readings are there, or PATIENCE is over."""
+    """Read until there are `count` readings, or PATIENCE is over."""
     parts = [empty()]
     end = time.monotonic() + PATIENCE
     while sum(map(len, parts)) < count and time.monotonic() < end:
@@ -90,7 +90,7 @@ def collect(driver: Driver, count: int) -> NDArray[np.void]:
 
 
 class DriverRules:
-    """Every rule of the contract, as tests of one driver on one wire."""
+    """All rules of the contract, as tests of one driver on one wire."""
 
     wire_type: ClassVar[type[DriverWire]]
 
@@ -245,7 +245,7 @@ def _read_until_it_fails(driver: Driver) -> None:
 
 @cache
 def _imported_ahead(modules: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
-    """What a fresh interpreter says that imports these modules; several wires have the same ones."""
+    """Result of a fresh interpreter that imports these modules; cached, since several wires have the same modules."""
     command = [sys.executable, "-c", _MODULES, *modules]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

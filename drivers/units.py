@@ -1,4 +1,4 @@
-"""Units as devices and DBC files write them, and the factor that turns each into SI."""
+"""Units as devices and DBC files write them, and the factor that converts each to SI."""
 
 import math
 import re
@@ -25,7 +25,7 @@ _DEGREE: Final = math.pi / 180
 _GRAVITY: Final = 9.80665  # m/s², standard
 _POUND: Final = 0.45359237  # kg
 _INCH: Final = 0.0254  # m
-# SI unit → its powers of the base, and its symbols: as they are, and with a prefix
+# SI unit → its powers of the base units, and its symbols: without a prefix, and with one
 _SYMBOLS: Final[dict[str, tuple[Powers, dict[str, float]]]] = {
     "1": ((0, 0, 0, 0, 0, 0), {"1": 1, "%": 1e-2, "‰": 1e-3}),
     "rad": ((1, 0, 0, 0, 0, 0), {"rad": 1, "deg": _DEGREE, "°": _DEGREE}),
@@ -48,7 +48,7 @@ _SYMBOLS: Final[dict[str, tuple[Powers, dict[str, float]]]] = {
     "m³": ((0, 3, 0, 0, 0, 0), {"L": 1e-3, "l": 1e-3}),
     "Hz": ((0, 0, 0, -1, 0, 0), {"Hz": 1, "bps": 1, "bit/s": 1}),
 }
-# SI unit → words, in any case and without a prefix
+# SI unit → words, in upper or lower case and without a prefix
 _WORDS: Final[dict[str, dict[str, float]]] = {
     "1": dict.fromkeys(
         ("bit", "bits", "bool", "boolean", "byte", "bytes", "hex", "ascii", "text", "string", "enum", "flag", "code"), 1
@@ -105,7 +105,7 @@ _PREFIXES: Final = {
     "p": 1e-12, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "h": 1e2,
     "k": 1e3, "M": 1e6, "G": 1e9,
 }  # fmt: skip
-# as a whole unit these mean something else than inside one: an acceleration, a level with a zero of its own
+# as a whole unit these have another meaning than as a part: an acceleration, a temperature with its own zero
 _WHOLE: Final = (
     {"g": Conversion("m/s²", _GRAVITY), "G": Conversion("m/s²", _GRAVITY), "mg": Conversion("m/s²", 1e-3 * _GRAVITY)}
     | {"NM": Conversion("N·m"), "s-1": Conversion("Hz")}
@@ -113,7 +113,7 @@ _WHOLE: Final = (
     | dict.fromkeys(("K", "degK", "DegK", "°K", "kelvin", "Kelvin"), Conversion("°C", 1.0, -273.15))
     | dict.fromkeys(("°F", "degF", "DegF", "F", "fahrenheit", "Fahrenheit"), Conversion("°C", 5 / 9, -160 / 9))
 )
-_NAMED: Final = {  # powers of rad, m, kg, s, A, K → how SI says it
+_NAMED: Final = {  # powers of rad, m, kg, s, A, K → name of the unit in SI
     (1, 0, 0, -1, 0, 0): "rad/s",
     (1, 0, 0, -2, 0, 0): "rad/s²",
     (1, 0, 0, -3, 0, 0): "rad/s³",
@@ -132,7 +132,7 @@ _COUNTS: Final = dict.fromkeys(("count", "counts", "cnt", "inc", "increment", "i
     ("count/s", "counts/s", "cnt/s", "inc/s"), "rad/s"
 )
 _TOKEN: Final = re.compile(r"(?P<name>[^\W\d_]+|[°%‰])|(?P<number>\d+)|(?P<sign>[·/()^-])")
-_DAMAGED: Final = ("\ufffd", "ï¿½", "Â°", "º", "˚", "Â")  # what wrong encodings leave of a degree sign
+_DAMAGED: Final = ("\ufffd", "ï¿½", "Â°", "º", "˚", "Â")  # a degree sign after wrong encodings
 _RATIOS: Final = ("%", "percent", "‰", "permille")
 
 
@@ -151,7 +151,7 @@ _ONE: Final = _Term(1.0, (0,) * len(_BASE))
 
 
 def _plain(unit: str) -> str:
-    """One spelling: no spaces, · for * and the dot between two units, plain powers, a whole degree sign."""
+    """Normalise the spelling: no spaces, · for * and for a dot between two units, plain powers, a valid degree sign."""
     for damaged in _DAMAGED:
         unit = unit.replace(damaged, "°")
     text = unicodedata.normalize("NFKC", unit).replace("**", "^").replace("*", "·").replace("μ", "µ")
@@ -159,7 +159,7 @@ def _plain(unit: str) -> str:
 
 
 def _powers(unit: str) -> Powers:
-    """Powers of the base units in a unit of SI as this file writes it."""
+    """Powers of the base units in an SI unit, as spelled in this file."""
     if unit in _SYMBOLS:
         return _SYMBOLS[unit][0]
     return next(powers for powers, name in _NAMED.items() if name == unit)

@@ -15,14 +15,12 @@ DRIVERS: Final = "# One [drivers.NAME] table per bus or port."  # where they beg
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "path", nargs="?", type=Path, default=Path("jointwatch.toml"), help="what is written (%(default)s)"
+        "path", nargs="?", type=Path, default=Path("jointwatch.toml"), help="file to write (%(default)s)"
     )
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="FILE", help="a DBC, a URDF or a CSV to propose from"
     )
-    parser.add_argument(
-        "--columns", type=Path, metavar="TABLE", help="of a CSV: the table of its columns, with your answers"
-    )
+    parser.add_argument("--columns", type=Path, metavar="TABLE", help="table of a CSV's columns, with your answers")
     parser.add_argument("--kind", help="write the tables of this kind of driver instead of a CAN bus (docs/drivers.md)")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 

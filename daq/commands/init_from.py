@@ -1,4 +1,4 @@
-"""A configuration proposed from what a user has: a DBC, a URDF, or a CSV; lines marked ASK want an answer."""
+"""Proposes a configuration from a DBC, a URDF, or a CSV; lines marked ASK need an answer."""
 
 import re
 import tomllib
@@ -32,7 +32,7 @@ HEAD: Final = (
     '[robot]\nname = "{robot}"\n\n[publish]\nendpoint = "tcp://127.0.0.1:5556"\npage = "http://127.0.0.1:8080"\n'
 )
 PLAYED: Final = (
-    "\n# the file is played as if it were live; the joints stay when a bus takes its place\n"
+    "\n# the file is played as if it were live; the joints need no change if a bus replaces it\n"
     '[drivers.played]\nkind = "file"\n'
 )
 BUS: Final = (
@@ -46,15 +46,15 @@ COUNTER: Final = re.compile(  # a signal's name
 )
 HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # where a word of a name begins: Swing|Ctr
 COUNTS: Final = re.compile(r"(?i)(?:count|cnt|tick|pulse)s?_?\d*$")  # a signal's name
-IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words that say nothing of a signal
+IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words without information on a signal
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
 SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
-EFFORT_UNITS: Final = {"torque": Axis.ROTARY.effort, "force": Axis.PRISMATIC.effort}  # of columns that name none
+EFFORT_UNITS: Final = {"torque": Axis.ROTARY.effort, "force": Axis.PRISMATIC.effort}  # of columns without a unit
 ROWS: Final = 8  # of columns that stand for signals
 
 
 def proposed(source: Path, path: Path, table: Path | None = None) -> str:
-    """The text of a configuration; path: where it will lie; table: of a CSV's columns, with the answers of a person.
+    """The text of a configuration; path: its future file; table: of a CSV's columns, with the user's answers.
 
     Raises RecordingError, RobotError, LayoutError, ConfigError, OSError.
     """
@@ -115,7 +115,7 @@ def _from_database(source: Path) -> Iterator[str]:
 
 
 def _by_units(layout: FrameLayout) -> Iterator[str]:
-    """A joint for every message with one position and one torque, or current, by units; or what is in the file."""
+    """A joint for every message with one position and one torque or current by units; else a list of all signals."""
     found = []
     for message in dict.fromkeys(name.rpartition(".")[0] for name in (*layout.signals, *layout.unusable)):
         of = {name: one.unit for name, one in layout.signals.items() if name.rpartition(".")[0] == message}
@@ -143,7 +143,7 @@ def _by_units(layout: FrameLayout) -> Iterator[str]:
 
 
 def _counter(layout: FrameLayout, position: str) -> str:
-    """The line for a counter of samples in the frame of a position; nothing where none is called like one."""
+    """The line for a counter of samples in the frame of a position; empty if no signal has the name of a counter."""
     frame = position.rpartition(".")[0]
     for name, signal in layout.signals.items():
         own = name.rpartition(".")
@@ -154,7 +154,7 @@ def _counter(layout: FrameLayout, position: str) -> str:
 
 
 def _pairs(position: ColumnFamily, effort: Match) -> Iterator[tuple[str, str, str]]:
-    """Name of the joint, its position's column, its torque's."""
+    """Yield name, position column and torque column of each joint."""
     keys = position.keys
     zero = all(is_number(key) for key in keys) and min((int(key[0]) for key in keys), default=1) == 0
     for member, own in zip(position.members, effort.members, strict=True):
@@ -181,7 +181,7 @@ def _joint(name: str, position: str, effort: str, role: str, hidden: bool, count
 
 
 def _from_urdf(source: Path) -> Iterator[str]:
-    """A joint for each of the robot's, each with a frame that has to be described."""
+    """A joint for each joint of the robot, with a frame that the user has to describe."""
     robot = read_urdf(source).robot
     yield BUS.format(ask=f"{ASK}")
     for number, joint in enumerate(robot.joints):
@@ -227,7 +227,7 @@ def _from_csv(source: Path) -> Iterator[str]:
 
 
 def _from_answers(source: Path, columns: Columns, table: Path) -> Iterator[str]:
-    """A driver that plays the file, and its joints, by a table that a person has answered. Raises RecordingError."""
+    """A driver that plays the file, and its joints, by a table with the user's answers. Raises RecordingError."""
     if columns.time is None:
         raise RecordingError(f"{source}: without times it cannot be played: take jointwatch replay")
     columns = with_torque(columns)

@@ -10,8 +10,8 @@ from daq.stream.keys import CLIENTS, SERVER, KeyFileError, create
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", type=Path, help="where the keys are written; it is made")
-    parser.add_argument("client", nargs="*", help="name of a client that gets a pair")
+    parser.add_argument("folder", type=Path, help="folder for the keys, which is created")
+    parser.add_argument("client", nargs="*", help="names of clients, each of which gets a pair")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         return fail(error)
     print(
         f'[publish]\ncurve = {{ secret = "{folder}/{SERVER}.key_secret", clients = "{folder}/{CLIENTS}" }}\n'
-        f"Give each client its own .key_secret and {folder}/{SERVER}.key; nothing else.",
+        f"Give each client its own .key_secret and {folder}/{SERVER}.key, and nothing else.",
         file=sys.stderr,
     )
     return 0

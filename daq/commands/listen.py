@@ -16,18 +16,20 @@ from daq.stream.json_messages import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
-SILENCE: Final = 3.0  # s without an update after which it is said
+SILENCE: Final = 3.0  # s without an update after which a silence is reported
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--endpoint", default="tcp://127.0.0.1:5556", help="of the service ([publish] endpoint; %(default)s)"
+        "--endpoint", default="tcp://127.0.0.1:5556", help="address of the service ([publish] endpoint; %(default)s)"
     )
-    parser.add_argument("--topic", default="", help="only topics that begin so, e.g. estimate/ or estimate/elbow (all)")
-    parser.add_argument("--json", action="store_true", help="one JSON object per line")
-    parser.add_argument("--key", type=Path, help="our .key_secret, where the stream is locked")
-    parser.add_argument("--server-key", type=Path, help="the server's .key")
+    parser.add_argument(
+        "--topic", default="", help="only topics with this beginning, e.g. estimate/ or estimate/elbow (all)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--key", type=Path, help=".key_secret of this client, if the stream is locked")
+    parser.add_argument("--server-key", type=Path, help=".key of the server, if the stream is locked")
     parser.add_argument("--count", type=int, metavar="N", help="stop after N updates")
 
 
@@ -57,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _patient(subscriber: Subscriber, options: argparse.Namespace) -> Iterator[tuple[str, dict[str, object]]]:
-    """The updates; a silence is reported once on stderr, and waited for: the service may start later."""
+    """Yield the updates; report a silence once on stderr and keep waiting, since the service may start later."""
     reported = False
     while True:
         try:
@@ -71,7 +73,7 @@ def _patient(subscriber: Subscriber, options: argparse.Namespace) -> Iterator[tu
 
 
 def _silence(options: argparse.Namespace) -> str:
-    """What is not heard, and why that may be: where other topics are published, the one asked for is the mistake."""
+    """Words for a silence and its possible cause: if other topics are published, the requested topic is wrong."""
     keys = {"key": options.key, "server_key": options.server_key}
     others: set[str] = set()
     with (
@@ -85,7 +87,7 @@ def _silence(options: argparse.Namespace) -> str:
     silence = f"nothing from {options.endpoint}{asked} for {SILENCE:g} s"
     if not others:
         return f"{silence}: does the service run (jointwatch run), and is this its [publish] endpoint?"
-    return f"{silence}; others come: {', '.join(sorted(others))}."
+    return f"{silence}; other topics are published: {', '.join(sorted(others))}."
 
 
 def _json(topic: str, update: dict[str, object]) -> str:

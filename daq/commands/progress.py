@@ -1,7 +1,7 @@
-"""The progress of a command that takes long: what it does, how far it is, how fast, and when it will be done.
+"""The progress of a long command: its stage, the completed share, the speed, and the remaining time.
 
-On a terminal it is one line on stderr that is overwritten; elsewhere a line every few seconds. Nothing is printed in
-the first two seconds. A thread prints, so that a long step of a library does not silence it.
+On a terminal this is one line on stderr that is overwritten; elsewhere a line every few seconds. Nothing is printed in
+the first two seconds. A thread prints, so that progress is shown during long steps of a library, too.
 """
 
 import sys
@@ -17,12 +17,12 @@ from estimators.numerics.tables import bytes_read as bytes_of_tables
 
 FIRST: Final = 2.0  # s of silence
 EVERY: Final = 5.0  # s between lines at first
-LATER: Final = 30.0  # s between lines of a stage that has taken as long
+LATER: Final = 30.0  # s between lines of a stage that takes longer than this
 QUICK: Final = 0.25  # s between lines that overwrite each other
 
 
 class Progress:
-    """Prints while it is open; `stage` says what begins, `reach` how far it is."""
+    """Prints while it is open; call `stage` when a stage begins, and `reach` to note its progress."""
 
     def __init__(self, command: str, stream: TextIO | None = None, first: float = FIRST) -> None:
         """first: s of silence."""
@@ -51,27 +51,27 @@ class Progress:
             print("\r\033[K", end="", file=self._stream, flush=True)
 
     def stage(self, name: str, total: float = 0.0, unit: str = "") -> None:
-        """Begin a stage; total: how many of the unit it will be, 0 where that is not known. Bytes count themselves."""
+        """Begin a stage; total: its size in units, 0 if unknown. Bytes that are read count automatically."""
         self._name, self._done, self._total, self._unit = name, 0.0, float(total), unit
         self._since = time.monotonic()
 
     def reach(self, done: float, total: float | None = None, unit: str | None = None) -> None:
-        """Note how many of the stage's units are done; total and unit: where they are known only now."""
+        """Note how many of the stage's units are done; total and unit: if they were not known before."""
         self._done = done
         self._total, self._unit = self._total if total is None else total, self._unit if unit is None else unit
 
     def read(self, name: str, files: Iterable[Path]) -> None:
-        """Begin a stage that reads these files, or folders of them."""
+        """Begin a stage that reads these files or folders."""
         self.stage(name, bytes_of(files), "B")
 
     def add(self, count: float) -> None:
-        """Note how many bytes were read."""
+        """Note that so many more bytes were read."""
         if self._unit in ("", "B"):
             self._unit = "B"
             self._done += count
 
     def line(self) -> str:
-        """What is printed."""
+        """The printed line."""
         passed = time.monotonic() - self._since
         said = [f"{self._command}: {self._name or 'reading'}"]
         rate = self._done / passed if passed > 0 else 0.0
@@ -91,7 +91,7 @@ class Progress:
         printed = 0.0
         while not self._stop.wait(min(self._first, QUICK)):
             now = time.monotonic()
-            # by its stage: one that has begun is reported soon, however long the one before took
+            # each stage has its own time, so that a new stage is reported soon after it begins
             every = 0.0 if terminal else EVERY if now - self._since < LATER else LATER
             if now < max(self._begin + self._first, printed + every):
                 continue
@@ -104,7 +104,7 @@ class Progress:
 
 
 def bytes_of(files: Iterable[Path]) -> int:
-    """How long they are, and the files in folders; what is not there counts as none."""
+    """Total size of files, and of the files in folders; missing files count as empty."""
     every = (one for file in files for one in (file.iterdir() if file.is_dir() else (file,)))
     return sum(one.stat().st_size for one in every if one.is_file())
 

@@ -1,4 +1,4 @@
-"""`jointwatch reasons [CODE]`: every reason why values may not be used, what it means and what to do.
+"""`jointwatch reasons [CODE]`: prints every reason why values may not be used, its meaning and what to do.
 
 Without a code it prints the page docs/troubleshooting.md.
 """
@@ -24,12 +24,12 @@ with the parameter whose deviation it widens, or with the share of the torque th
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("code", nargs="?", help="of one reason, as the stream has it; without: all of them, as a page")
+    """Declare the arguments."""
+    parser.add_argument("code", nargs="?", help="code of one reason in the stream (default: all reasons, as a page)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print it."""
+    """Print one reason, or the page of all."""
     if options.code is None:
         print(page(), end="")
     elif options.code in CATALOGUE:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def page() -> str:
-    """All of the catalogue as a page of Markdown."""
+    """The whole catalogue as a page of Markdown."""
     parts, group = [INTRODUCTION], ""
     for code, entry in CATALOGUE.items():
         if entry.group != group:
@@ -52,6 +52,6 @@ def page() -> str:
 
 
 def _lines(entry: ReasonEntry) -> tuple[str, ...]:
-    """Sentence, meaning and remedy, with names in braces, without their formats."""
+    """Sentence, meaning and remedy, with names in braces but without their formats."""
     texts = (entry.says, entry.means, entry.todo)
     return tuple(re.sub(r"\{(\w+)[^}]*\}", r"{\1}", text.replace("{unit}", " {unit}")) for text in texts)

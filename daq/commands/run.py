@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refused(file: Path) -> int | None:
-    """The exit code where a configuration is no valid TOML, which is reported before a minute of compiling."""
+    """The exit code if a configuration is no valid TOML, which is reported before a minute of compiling; else None."""
     from daq.config.toml_file import read_toml
     from daq.config.words import ConfigError
 
@@ -106,6 +106,6 @@ def _modules(tables: dict[str, object] | None) -> list[str]:
 
 
 def _page(tables: dict[str, object] | None) -> str:
-    """The page's address in a configuration whose mistakes are still to be found."""
+    """The dashboard's address in a configuration that is not yet checked."""
     publish = (tables or {}).get("publish")
     return str(publish.get("page", PAGE) if isinstance(publish, dict) else PAGE)

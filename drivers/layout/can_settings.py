@@ -31,7 +31,7 @@ class CanLayoutSettings(DriverSettings):
     messages: dict[str, GuardSettings] = Field(
         default={}, description="counter, checksum and time-out of the DBC's messages, by name"
     )
-    limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
+    limits: bool = Field(default=False, description="use the DBC's value limits: values outside become NaN")
     _layout: FrameLayout = PrivateAttr()
 
     @field_validator("dbc")
@@ -48,7 +48,7 @@ class CanLayoutSettings(DriverSettings):
         return self
 
     def _described(self) -> FrameLayout:
-        """The layout. Raises LayoutError, ValueError."""
+        """Make the layout. Raises LayoutError, ValueError."""
         if (self.dbc is None) == (not self.frames and not self.layouts):
             raise ValueError(
                 f"expected either dbc or frames and layouts, found {'none' if self.dbc is None else 'both'}"
@@ -56,7 +56,7 @@ class CanLayoutSettings(DriverSettings):
         if self.dbc is not None:
             return from_dbc(self.dbc, self.corrections, self.limits, self.messages)
         if self.corrections or self.messages:
-            raise ValueError("corrections and messages are of a DBC, found them with a table of frames")
+            raise ValueError("expected corrections and messages only with a DBC, found them with a table of frames")
         clashes = list(_clashes(self.layouts))
         if clashes:
             raise ValueError("; ".join(clashes))

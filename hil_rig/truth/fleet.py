@@ -12,13 +12,6 @@ SPREAD: Final = 0.03  # standard deviation of every parameter over the robots, r
 PARAMETERS: Final = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
 ODD: Final = 1.6  # factor of the odd robot's Coulomb friction
 DRIFT: Final = 0.5  # relative growth of the drifting robot's viscous friction over all of its recordings
-CONFIG: Final = """# joints of an arm from recordings in columns
-[drivers.log]
-kind = "slcan"
-port = "/dev/null"
-[drivers.log.layout]
-kind = "frames"
-"""
 
 
 class Fleet(NamedTuple):

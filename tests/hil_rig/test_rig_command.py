@@ -185,7 +185,7 @@ def test_it_survives_that_nobody_reads_what_it_says(start_program: Callable[...,
     ("words", "message"),
     [
         ([], "expected the name of a rig: two_mass, rigid, arm"),
-        (["rigid", "--loop"], "--loop goes with a recording"),
+        (["rigid", "--loop"], "--loop is for recordings only"),
         (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire with flow control"),
         (["rigid", "--jump", "5:mass=2"], 'unknown parameter "mass", expected one of inertia, viscous'),
         (

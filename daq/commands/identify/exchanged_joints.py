@@ -1,4 +1,4 @@
-"""Whether two joints look exchanged: a model that explains little, and far more where each has the other's columns."""
+"""Detects exchanged joints: a model that explains little, and far more if two joints exchange their columns."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -28,7 +28,7 @@ class Exchange(NamedTuple):
     """Two joints, and the unexplained torque (%) as they were named and with their names exchanged."""
 
     joints: tuple[str, str]
-    what: str  # of theirs is exchanged
+    what: str  # what is exchanged: positions, torques or both
     error: float
     exchanged: float
 
@@ -40,9 +40,9 @@ class Exchange(NamedTuple):
 
 
 def exchanged_joints(robot: RobotDescription, learnt: Sequence[Piece], error: float) -> Exchange | None:
-    """The pair of joints whose columns explain most of the torque when exchanged; None: all are as they should be.
+    """The pair of joints that explain most of the torque if their columns are exchanged; None if there is no such pair.
 
-    error: % of the torque that the identified model leaves over.
+    error: unexplained torque of the identified model, %.
     """
     if not error > POOR:
         return None
@@ -50,7 +50,7 @@ def exchanged_joints(robot: RobotDescription, learnt: Sequence[Piece], error: fl
     plain = _error(robot, learnt, np.arange(len(robot.joints)), ())
     for i, j in combinations(range(len(robot.joints)), 2):
         if robot.joints[i].axis is not robot.joints[j].axis:
-            continue  # one turns and one slides: their units differ
+            continue  # one is revolute and one prismatic: their units differ
         order = np.arange(len(robot.joints))
         order[[i, j]] = j, i
         for what, columns in EXCHANGED.items():
@@ -61,7 +61,7 @@ def exchanged_joints(robot: RobotDescription, learnt: Sequence[Piece], error: fl
 
 
 def _error(robot: RobotDescription, learnt: Sequence[Piece], order: NDArray[np.int64], columns: Sequence[str]) -> float:
-    """% of the torque that plain least squares leaves over where the joints have these columns in this order."""
+    """Unexplained torque, %, by ordinary least squares if the joints have these columns in this order."""
     pieces = [one._replace(**{name: getattr(one, name)[..., order] for name in columns}) for one in learnt]
     rows = build(WholeRobot(robot), pieces)
     theta = ordinary(rows.X[rows.moves], rows.y[rows.moves]).theta

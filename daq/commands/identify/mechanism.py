@@ -1,8 +1,8 @@
 """`jointwatch identify MECHANISM.toml …`: a mechanism with loops from recordings of its drives.
 
-MECHANISM.toml lists links and cuts, or names a URDF and what closes its loops (docs/mechanisms.md). It prints how much
-of each drive's torque is not explained, and friction by the joints' own constraint forces. --out writes a mechanism
-file with all this in it, --forces what every joint carries over time. Without TRAIN the file is only applied.
+MECHANISM.toml lists links and cuts, or names a URDF and the cuts that close its loops (docs/mechanisms.md). The command
+prints the unexplained torque of each drive, and friction by the joints' constraint forces. --out writes a mechanism
+file with the results, --forces the load of every joint over time. Without TRAIN the file is only applied.
 """
 
 import argparse
@@ -45,7 +45,8 @@ def identify_mechanism(options: argparse.Namespace) -> int:
     mechanism = read_mechanism(options.robot)
     if not options.train and not options.test:
         return fail(
-            "identify: expected recordings to learn from, or --test to apply the file to; found none", EXIT_USAGE
+            "identify: expected recordings to learn from, or --test FILE to apply the mechanism to; found none",
+            EXIT_USAGE,
         )
     columns = None if options.columns is None else load_columns(options.columns)
     learnt, held_out = (_recordings(mechanism, files, columns) for files in (options.train, options.test))
@@ -71,7 +72,7 @@ def identify_mechanism(options: argparse.Namespace) -> int:
 
 
 def _recordings(mechanism: Mechanism, files: Sequence[Path], columns: Columns | None) -> dict[Path, DriveRecording]:
-    """Position and torque of the drives; a recording of one joint is that of the only drive, whatever it is called."""
+    """Position and torque of the drives; in a recording of one joint, this is the only drive, whatever its name."""
     names = [name for name, drive in zip(mechanism.names, mechanism.drive, strict=True) if drive]
     found = {}
     for file in files:
@@ -94,7 +95,7 @@ def _recordings(mechanism: Mechanism, files: Sequence[Path], columns: Columns | 
 
 
 def _document(mechanism: Mechanism, found: IdentifiedMechanism | None, errors: list[Floats]) -> dict[str, Any]:
-    """Plain data of what was found."""
+    """The results as plain data."""
     names = [name for name, drive in zip(mechanism.names, mechanism.drive, strict=True) if drive]
     said: dict[str, Any] = {"tests": [dict(zip(names, map(float, one), strict=True)) for one in errors]}
     if found is None:
@@ -125,7 +126,7 @@ def _tell(said: dict[str, Any], files: list[Path]) -> None:
 
 
 def _text(description: Description, options: argparse.Namespace) -> str:
-    """A mechanism file with what was found: friction as products with μ = 1."""
+    """A mechanism file with the results: friction as products with μ = 1."""
     content = description.model_dump(mode="json", exclude_none=True)
     head = f"# A mechanism, written by `jointwatch identify {options.robot.name}` from "
     text = [head + ", ".join(file.name for file in options.train) + ".\n"]
@@ -142,7 +143,7 @@ def _text(description: Description, options: argparse.Namespace) -> str:
 
 
 def _write_forces(file: Path, mechanism: Mechanism, run: MechanismRun, transition: float) -> None:
-    """What every joint carries at 50 Hz, as a table: N, N·m."""
+    """Write the load of every joint at 50 Hz as a table: N, N·m."""
     torque, solution = carried(mechanism, run, transition)
     left = run.torque - torque
     names = [name for name, drive in zip(mechanism.names, mechanism.drive, strict=True) if drive]

@@ -14,7 +14,7 @@ from daq.commands.report.words import number
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 from estimators.quantities import Floats
 
-POINTS: Final = 1500  # of a cloud or a line, at most
+POINTS: Final = 1500  # largest number of points of a cloud or a line
 DIRECTIONS: Final = 20
 
 
@@ -43,7 +43,7 @@ def _head(found: RobotIdentification, options: argparse.Namespace) -> str:
         ("friction law", found.law),
         ("rows learnt from", f"{len(found.train.rows.y)} at 50 Hz"),
         ("learnt from", ", ".join(file.name for file in options.train)),
-        ("tested on", ", ".join(file.name for file in options.test) or "nothing kept apart"),
+        ("tested on", ", ".join(file.name for file in options.test) or "no separate recordings"),
         ("prior", "a guess from the total mass" if robot.guessed else "the description's links"),
         *_gears(found),
     )
@@ -124,7 +124,7 @@ def _joint(found: RobotIdentification, judged: JudgedPrediction, j: int, kind: s
 
 
 def _running(time: Floats, piece: NDArray[np.int64]) -> Floats:
-    """The times of all pieces, shifted so that the pieces follow each other."""
+    """The times of all pieces, shifted so that the pieces are consecutive."""
     shifted, end = time.copy(), 0.0
     for one in np.unique(piece):
         mine = piece == one
@@ -151,7 +151,7 @@ def _friction(found: RobotIdentification, j: int) -> tuple[Floats, tuple[Floats,
     load = np.full(len(speed), float(np.median(np.abs(links))))
     theta = found.fit.theta[model.base + own.start : model.base + own.start + count + 1]
     torque = law.columns(place, speed, load, law.start) @ theta[:count] + theta[count]
-    late = np.ones(len(left[thin]))  # all of one age: none stands back
+    late = np.ones(len(left[thin]))  # all of the same age, so that none is drawn pale
     late[:1] = 0.0
     return np.column_stack([late, rows.dq[thin, j], left[thin]]), (speed, torque)
 

@@ -98,7 +98,7 @@ def tell(found: RobotIdentification) -> None:
     if found.compensated:
         left = found.test_compensated or found.compensated[0]
         of = "the learnt rows" if found.test_compensated is None else "the test"
-        print(f"with what was learnt from the gears' twist: {left.error:.2f} % of {of}")
+        print(f"error with the compensation learnt from the gears' twist: {left.error:.2f} % of {of}")
     others = ", ".join(f"{name} {one.get('test', one['train']):.2f} %" for name, one in found.rivals.items())
     print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
     print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
@@ -121,7 +121,7 @@ def tell(found: RobotIdentification) -> None:
     learnt = int(fit.learnt[:base].sum())
     print(f"\n{learnt} of {base} base parameters were learnt from the motion")
     if found.weak_directions:
-        print("combinations of parameters of which the description says as much as the motion, or more:")
+        print("combinations of parameters about which the description has as much information as the motion, or more:")
     with contextlib.suppress(BrokenPipeError):
         for one in found.weak_directions[:WORST]:
             print(f"  {one.words[:150]}")

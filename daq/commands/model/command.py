@@ -1,4 +1,4 @@
-"""`jointwatch model show | diff | export`: what a model of a whole robot holds, what changed, and simulators' files."""
+"""`jointwatch model show | diff | export`: shows a model of a whole robot, compares two, or exports one."""
 
 import argparse
 import json
@@ -21,18 +21,20 @@ ENDINGS: Final = {"mjcf": ".xml", "urdf": ".urdf", "usd-isaac-json": ".json"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     actions = parser.add_subparsers(required=True, metavar="show | diff | export", dest="action")
-    show = actions.add_parser("show", help="every parameter with its standard deviation")
+    show = actions.add_parser("show", help="show every parameter with its standard deviation")
     show.add_argument("model", type=Path, metavar="MODEL", help="written by jointwatch identify --out")
-    diff = actions.add_parser("diff", help="two models of one robot: what changed, with standard deviations")
+    diff = actions.add_parser("diff", help="compare two models of one robot, with standard deviations")
     diff.add_argument("model", type=Path, metavar="A", help="the earlier model")
     diff.add_argument("other", type=Path, metavar="B", help="the later model")
-    diff.add_argument("--all", action="store_true", help="also what did not change")
-    export = actions.add_parser("export", help="for simulators: inertias, friction, armature, ranges to draw from")
+    diff.add_argument("--all", action="store_true", help="also show what did not change")
+    export = actions.add_parser(
+        "export", help="write a file for a simulator: inertias, friction, armature, ranges for randomisation"
+    )
     export.add_argument("model", type=Path, metavar="MODEL", help="written by jointwatch identify --out")
     export.add_argument("--to", choices=tuple(WRITERS), required=True, help="the format")
-    export.add_argument("--out", type=Path, metavar="FILE", help="in the model's folder, under its name, by default")
+    export.add_argument("--out", type=Path, metavar="FILE", help="by default in the model's folder, with its name")
     for one in (show, diff):
-        one.add_argument("--json", action="store_true", help="as one JSON object")
+        one.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:

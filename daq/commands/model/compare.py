@@ -1,7 +1,7 @@
-"""What a model holds, as a table, and what differs between two models of one robot, with standard deviations.
+"""The parameters of a model as a table, and the differences between two models of one robot, with deviations.
 
-Coefficients of two friction laws are not the same quantity, even where they have the same name: where a joint's laws
-differ, its friction torque is compared instead, at speeds and poses that both recordings have had.
+Coefficients of two friction laws are not the same quantity, even if they have the same name: if a joint's laws differ,
+its friction torque is compared instead, at speeds and poses that occur in both recordings.
 """
 
 from typing import Any, Final, NamedTuple
@@ -16,10 +16,10 @@ from estimators.thresholds import AT_REST
 #: 1, argued: Standard deviations of the difference from which a parameter is said to have changed; 1 of 370 that did
 #: not change is above it.
 CHANGED: Final = 3.0
-#: 1, argued: Slow, middle and fast, as shares of the speed that both recordings have had: a law has two to four
+#: 1, argued: Slow, middle and fast, as shares of the largest speed in both recordings: a law has two to four
 #: coefficients that are distinguished by speed.
 SPEEDS: Final = (0.1, 0.4, 0.9)
-POSES: Final = 20  # of the range that both have had, over which friction by place and load is averaged
+POSES: Final = 20  # in the common range of both recordings, over which friction by position and load is averaged
 
 
 class ModelParameter(NamedTuple):
@@ -43,17 +43,17 @@ class Change(NamedTuple):
 
     @property
     def sigmas(self) -> float:
-        """The difference in its standard deviations."""
+        """The difference divided by its standard deviation."""
         return (self.after - self.before) / self.deviation if self.deviation > 0 else 0.0
 
     @property
     def changed(self) -> bool:
-        """Whether it differs beyond what the recordings leave open."""
+        """Whether the difference is significant."""
         return abs(self.sigmas) >= CHANGED
 
 
 def parameters(found: IdentifiedRobot) -> list[ModelParameter]:
-    """Every parameter in the order of θ; base parameters are called after the standard one that leads them."""
+    """Every parameter in the order of θ; a base parameter has the name of its leading standard parameter."""
     model = found.model()
     units = [*(_unit(name) for name in model.short[: model.base]), *(term.unit for term in model.terms)]
     return [
@@ -71,7 +71,7 @@ def _unit(name: str) -> str:
 
 
 def differences(before: IdentifiedRobot, after: IdentifiedRobot) -> tuple[list[Change], list[str]]:
-    """What both models tell, and sentences about what only one has, or what is compared in another way."""
+    """Differences of both models, and sentences about what only one has or what is compared in another way."""
     first = {one.name: one for one in parameters(before)}
     second = {one.name: one for one in parameters(after)}
     found, words, apart = [], dict[str, list[str]](), set[str]()
@@ -92,13 +92,13 @@ def differences(before: IdentifiedRobot, after: IdentifiedRobot) -> tuple[list[C
 
 
 def _law(found: IdentifiedRobot, name: str) -> dict[str, Any]:
-    """All that makes the columns of a joint's friction law what they are; how wide its prior is does not."""
+    """The settings that determine the columns of a joint's friction law, without those of its prior."""
     law: dict[str, Any] = found.laws[found.robot.names.index(name)].model_dump(mode="json", exclude={"spread"})
     return law
 
 
 def _laws_differ(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> str:
-    """Why a joint's coefficients of friction are not the same quantities in both models, in words; "" if they are."""
+    """Words for why a joint's friction coefficients are different quantities in both models; "" if they are not."""
     first, second = _law(before, name), _law(after, name)
     if first == second and first["kind"] == DEFAULT.kind:
         return ""
@@ -110,17 +110,17 @@ def _laws_differ(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> 
         others = ", ".join(key for key in first if first[key] != second[key])
         what = f"friction is {first['kind']} in both, but not of the same {others}"
     if _fastest(before, after, name) < AT_REST:
-        return f"{what}, and one recording does not move it: it is not compared"
-    return f"{what}: compared is its torque at speeds that both have seen"
+        return f"{what}, and it does not move in one recording: it is not compared"
+    return f"{what}: its torque is compared at speeds that occur in both recordings"
 
 
 def _fastest(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> float:
-    """The highest speed of a joint that both recordings have had, rad/s (m/s)."""
+    """The highest speed of a joint that occurs in both recordings, rad/s (m/s)."""
     return min(float(found.speed[found.robot.names.index(name)]) for found in (before, after))
 
 
 def _coefficients(found: IdentifiedRobot, name: str) -> set[str]:
-    """Names of a joint's coefficients of friction, and of its offset, which a law may take a part of."""
+    """Names of a joint's friction coefficients, and of its offset, a part of which a law may include."""
     model, j = found.model(), found.robot.names.index(name)
     return {*(model.terms[k].name for k in model.friction_of(j)), f"offset.{name}"}
 
@@ -146,7 +146,7 @@ def _friction(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> lis
 
 
 def _poses(before: IdentifiedRobot, after: IdentifiedRobot) -> Floats:
-    """Positions (POSES, n) in the range that both recordings have had, of the first model's joints."""
+    """Positions (POSES, n) of the first model's joints in the common range of both recordings."""
     lower, upper = before.lower.copy(), before.upper.copy()
     for i, name in enumerate(before.robot.names):
         if name in after.robot.names:
@@ -159,8 +159,8 @@ def _poses(before: IdentifiedRobot, after: IdentifiedRobot) -> Floats:
 def _torques(found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, loads: Floats) -> tuple[Floats, Floats]:
     """Friction of a joint at each speed, then its offset, and their deviations: (speeds + 1,) each.
 
-    Friction beyond the law is as large at each speed as the model says; half the sum or the difference of both
-    directions, which have one each, has a variance half as large.
+    The model states friction beyond the law at each speed; half the sum or difference of both directions, which are
+    independent, has half its variance.
     """
     model = found.model()
     law, first = model.law_of(j), model.base + model.friction_of(j).start
@@ -181,7 +181,7 @@ def _torques(found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, 
 
 
 def _lags(before: IdentifiedRobot, after: IdentifiedRobot) -> list[Change]:
-    """Changes of each joint's lag, s, by which its torque runs ahead of its position, where both models have it."""
+    """Changes of each joint's lag, s, by which its torque is ahead of its position, if both models have it."""
     if before.lag is None or after.lag is None:
         return []
     found = []

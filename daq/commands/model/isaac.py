@@ -1,4 +1,4 @@
-"""An identified robot as JSON with the attributes of USD physics and of Isaac's actuators, with ranges to draw from.
+"""An identified robot as JSON with the attributes of USD physics and of Isaac's actuators, and ranges to randomise.
 
 The names are those of UsdPhysics (MassAPI, joints), of PhysX (armature) and of Isaac Lab's actuator configuration; a
 script sets them on the prims of the same joints. Angles of USD are in degrees.

@@ -52,7 +52,7 @@ def _body(parent: Element, one: SimulatedJoint) -> Element:
 
 
 def _actuators(parent: Element, one: SimulatedJoint) -> None:
-    """A motor that gives the torque, and the offset as a force that is always there."""
+    """A motor for the torque, and a constant force for the offset."""
     limit = one.joint.limits.effort
     control = {"ctrlrange": numbers(np.array([-limit, limit]))} if np.isfinite(limit) else {}
     SubElement(parent, "motor", {"name": one.joint.name, "joint": one.joint.name} | control)
@@ -62,7 +62,7 @@ def _actuators(parent: Element, one: SimulatedJoint) -> None:
 
 
 def _ranges(parent: Element, one: SimulatedJoint) -> None:
-    """Write the range from which each quantity is drawn, and the stiffness of the gear."""
+    """Write the range of each quantity for randomisation, and the stiffness of the gear."""
     for key, value in (("damping", one.viscous), ("frictionloss", one.coulomb), ("armature", one.armature)):
         if value.deviation:
             SubElement(parent, "numeric", name=f"{one.joint.name}.{key}.range", data=numbers(np.array(value.range)))
@@ -71,7 +71,7 @@ def _ranges(parent: Element, one: SimulatedJoint) -> None:
 
 
 def numbers(values: Floats) -> str:
-    """Numbers that are read back exactly."""
+    """Write numbers such that they are read back exactly."""
     return " ".join(repr(float(value)) for value in values)
 
 

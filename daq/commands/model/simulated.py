@@ -1,6 +1,6 @@
-"""What a simulator can express of an identified robot: bodies, armature, Coulomb and viscous friction, an offset.
+"""The part of an identified robot that simulators can express: bodies, armature, Coulomb and viscous friction, offset.
 
-Everything else of the model is named with its reason, and where it is replaced by something simpler, by how much.
+Everything else in the model is reported with the reason, and if something simpler replaces it, with the difference.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class SimulatedJoint:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRobot:
-    """A robot for a simulator, and what of the model it is not."""
+    """A robot for a simulator, and sentences about parts of the model that it lacks."""
 
     name: str
     gravity: Floats
@@ -61,7 +61,7 @@ class SimulatedRobot:
     cannot: tuple[str, ...]  # sentences
 
     def torque(self, found: IdentifiedRobot, q: Floats, dq: Floats, ddq: Floats) -> Floats:
-        """The torque of the exported model, N·m (N), (rows, n): what a simulator should need for this motion."""
+        """The torque (rows, n), N·m (N), of the exported model, which a simulator should need for this motion."""
         tau = found.model().torque(np.array([one.parameters for one in self.joints]), q, dq, ddq)
         for j, one in enumerate(self.joints):
             tau[:, j] += one.armature.value * ddq[:, j] + one.viscous.value * dq[:, j] + one.offset.value
@@ -70,7 +70,7 @@ class SimulatedRobot:
 
 
 def simulated(found: IdentifiedRobot) -> SimulatedRobot:
-    """The part of a model that simulators have."""
+    """Convert a model to the part that simulators can express."""
     model = found.model()
     terms = {
         name: Value(float(value), float(deviation))
@@ -106,14 +106,14 @@ def simulated(found: IdentifiedRobot) -> SimulatedRobot:
     share = _misfit(found, whole)
     if share > 1e-6:
         cannot.append(
-            f"links are the nearest bodies that can be, and friction is simplified: over random states in the range of "
+            f"links are the nearest possible bodies, and friction is simplified: over random states in the range of "
             f"the recordings its torque differs from the model's by {100 * share:.3g} % (root mean square)"
         )
     return SimulatedRobot(whole.name, whole.gravity, whole.joints, tuple(cannot))
 
 
 def _friction(found: IdentifiedRobot, j: int, terms: dict[str, Value]) -> tuple[Value, Value, list[str]]:
-    """Viscous and Coulomb friction of a joint: those of its law, or of the nearest law that has no more."""
+    """Viscous and Coulomb friction of a joint: those of its law, or of the nearest law with only these terms."""
     name, law = found.robot.joints[j].name, found.laws[j]
     if isinstance(law, ViscousCoulombSettings):
         return terms.get(f"viscous.{name}", Value(0.0)), terms.get(f"coulomb.{name}", Value(0.0)), []
@@ -128,9 +128,9 @@ def _friction(found: IdentifiedRobot, j: int, terms: dict[str, Value]) -> tuple[
     ]
     wide = float(np.linalg.norm([value.deviation for value in own]))
     said = f"{name}: its friction law {law.kind} is replaced by Coulomb and viscous friction without load, which " + (
-        f"differ from it by {100 * share:.2g} % over the speeds that were seen"
+        f"differ from it by {100 * share:.2g} % over the identified speeds"
         if share > ALIKE
-        else "are its part by speed; what depends on load or angle is left out"
+        else "are its part that depends on speed; parts that depend on load or angle are left out"
     )
     return Value(max(0.0, float(best[0]))), Value(max(0.0, float(best[1])), wide), [said]
 
@@ -147,7 +147,7 @@ def _law_torque(found: IdentifiedRobot, j: int, speed: Floats) -> Floats:
 
 
 def _misfit(found: IdentifiedRobot, robot: SimulatedRobot) -> float:
-    """Root mean square of what the torques differ by, over that of the model's torque."""
+    """Root mean square of the torques' difference, over that of the model's torque."""
     draw = np.random.default_rng(0)
     n = len(robot.joints)
     q = draw.uniform(found.lower, found.upper, (ROWS, n))

@@ -1,6 +1,6 @@
 """An identified robot as URDF: links, joints with limits and <dynamics damping friction>.
 
-URDF has no armature and no offset; they are named in a comment, and `cannot` says so.
+URDF has no armature and no offset; a comment has them, and `cannot` reports them.
 """
 
 from xml.etree.ElementTree import Comment, Element, SubElement, indent, tostring
@@ -27,7 +27,7 @@ def document(robot: SimulatedRobot) -> str:
 
 
 def cannot(robot: SimulatedRobot) -> list[str]:
-    """What URDF cannot hold, in addition to what no simulator's format can."""
+    """Sentences about values that URDF cannot express, unlike other formats."""
     found = []
     for word, values in (
         ("inertia of the rotors (armature)", [one.armature.value for one in robot.joints]),

@@ -27,7 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help=f"{', '.join(SUFFIXES)}, a ROS 2 bag (.mcap, .db3, or its folder), or files that belong together",
     )
-    parser.add_argument("--names", metavar="NAME,…", default="", help="of the joints, in order of their columns")
+    parser.add_argument(
+        "--names", metavar="NAME,…", default="", help="names of the joints, in the order of their columns"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     lacking = left_out_of(text)
     count = text.count("[joints.") + len(lacking)
     if names and len(names) != count:
-        return fail(f"--names: expected {count} names as there are joints, found {len(names)}", EXIT_USAGE)
+        return fail(f"--names: expected {count} names, one for each joint, found {len(names)}", EXIT_USAGE)
     if lacking:
         which = f"{', '.join(lacking)} {'have' if len(lacking) > 1 else 'has'}"
         said = f"{which} no torque (no column of its name, or one without numbers): left out of the table"
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def tell_next(recording: Path, questions: Sequence[str]) -> None:
-    """Say on stderr what to do with the table."""
+    """Print on stderr what to do with the table."""
     todo = to_answer(len(questions)) if questions else "check names, units and signs"
     table = _written_to()
     name, which = (shlex.quote(table), "") if table else ("TABLE", ", where TABLE is the file that has these lines")
@@ -76,7 +78,7 @@ def tell_next(recording: Path, questions: Sequence[str]) -> None:
 
 
 def _written_to() -> str:
-    """The file into which the shell writes what this command prints; empty where it is none."""
+    """The file into which the shell writes the output of this command; empty if there is none."""
     try:
         number = sys.stdout.fileno()
         link = Path(f"/proc/self/fd/{number}").readlink() if stat.S_ISREG(os.fstat(number).st_mode) else None
@@ -100,14 +102,14 @@ def together(files: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
         return folder, tuple(names)
     folders = {one.resolve().parent for one in files}
     if len(folders) > 1:
-        raise RecordingError(f"files that belong together have to be in one folder, found {len(folders)}")
+        raise RecordingError(f"expected files that belong together in one folder, found {len(folders)} folders")
     return files[0].parent, tuple(one.name for one in files)
 
 
 def mistakes_under(recording: Path, table: str) -> list[str]:
-    """What the plausibility look says of a recording that is read by a proposed table, in lines."""
+    """Lines with the mistakes that a recording shows if it is read by a proposed table."""
     try:
         columns = Columns.model_validate(tomllib.loads(table))
         return list(lines(look_at_channels(read(recording, columns), facts_of(columns))))
-    except (RecordingError, ValueError):  # a proposal is to be completed by a person first
+    except (RecordingError, ValueError):  # the user has to complete the proposal first
         return []

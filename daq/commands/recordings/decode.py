@@ -1,6 +1,6 @@
 """`jointwatch decode LOG --dbc FILE`: decodes a recording; reports what is not decoded and why, and the speed.
 
-Values are in the DBC's own units (in a configuration they become SI).
+Values are in the units of the DBC (in a configuration they are converted to SI).
 """
 
 import argparse
@@ -25,7 +25,7 @@ from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import FrameLayout, Frames
 
 REFUSED: Final = ("unmatched", "truncated", "remote_frames", "error_frames", "bad_checksum")
-SHOWN: Final = 12  # unknown ids
+SHOWN: Final = 12  # largest number of unknown ids that are printed
 
 
 @dataclass(slots=True)
@@ -42,10 +42,10 @@ class Tally:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("log", type=Path, help="candump log, .asc, .blf, .mf4, .trc …")
-    parser.add_argument("--dbc", type=Path, required=True, help="what is in the frames")
-    parser.add_argument("--channel", default="", help="of a log of several buses: the one that is wanted")
-    parser.add_argument("--values", action="store_true", help="every value as CSV on stdout; counts go to stderr")
-    parser.add_argument("--json", action="store_true", help="the counts as one JSON object")
+    parser.add_argument("--dbc", type=Path, required=True, help="description of the frames")
+    parser.add_argument("--channel", default="", help="which bus, if the log has several")
+    parser.add_argument("--values", action="store_true", help="print every value as CSV on stdout, counts on stderr")
+    parser.add_argument("--json", action="store_true", help="print the counts as one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -148,7 +148,7 @@ def _print(summary: dict[str, Any], stream: TextIO) -> None:
 
 
 def _write(readings: NDArray[np.void], names: Sequence[str], layout: FrameLayout, stream: TextIO) -> None:
-    """CSV without a heading: time in s, signal, value, unit."""
+    """Write CSV without a heading: time in s, signal, value, unit."""
     rows = zip(readings["time"].tolist(), readings["value"].tolist(), readings["channel"].tolist(), strict=True)
     stream.writelines(
         f"{when // 10**9}.{when % 10**9:09},{names[channel]},{value!r},{layout.signals[names[channel]].unit}\n"

@@ -25,7 +25,7 @@ from daq.stream.update import Map
 from estimators.models.joints.lost_motion import PARAMETERS
 
 ROWS: Final = 50_000  # readings that are written at once
-MESSAGES: Final = 2_000  # of one table: what is new is still in the processor's cache
+MESSAGES: Final = 2_000  # messages of one table that are written at once, while they are in the processor's cache
 # keys of messages that are columns
 FIRST: Final = ("timestamp", "joint", "seq", "boot")  # of every table
 ESTIMATE: Final = ("error", "forgetting", "progress", "condition", "latency")
@@ -37,14 +37,16 @@ OTHER: Final = ("kind", "text", *WINDOW)
 
 
 class ExportError(Exception):
-    """The tables cannot be written; the text is shown to the user as it is."""
+    """The tables cannot be written; the text is shown to the user."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
+    parser.add_argument("recording", nargs="+", type=Path, help="consecutive .mcap files in order")
     parser.add_argument("--to", choices=["csv", "parquet"], default="csv", help="parquet needs pyarrow")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="named as the first recording by default")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder of the tables (default: named like the first recording)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def export(files: Sequence[Path], folder: Path, kind: str, beside: TableBeside) -> tuple[list[Path], list[str]]:
-    """Tables estimate.JOINT, residual.JOINT, drift.JOINT, event and readings; and where recordings break off, in words.
+    """Write estimate.JOINT, residual.JOINT, drift.JOINT, event and readings; also returns words where recordings break.
 
     files: consecutive recordings. kind: of FORMATS. beside: writes the readings, which are most of the bytes. Raises
     RecordingError, ExportError, OSError.
@@ -84,7 +86,7 @@ def export(files: Sequence[Path], folder: Path, kind: str, beside: TableBeside) 
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[Path, Table] = {}
     breaks: list[str] = []
-    with contextlib.ExitStack() as opened:  # which closes all of them where one cannot be closed
+    with contextlib.ExitStack() as opened:  # closes all tables even if one cannot be closed
         for name, columns in _gathered(files, configs[0], breaks):
             path = folder / f"{name}.{kind}"
             if path not in tables:
@@ -96,7 +98,7 @@ def export(files: Sequence[Path], folder: Path, kind: str, beside: TableBeside) 
 
 
 def _gathered(files: Sequence[Path], config: Config, breaks: list[str]) -> Iterator[tuple[str, Columns]]:
-    """Yield parts of tables, of about ROWS rows at most; where a recording breaks off is added to breaks."""
+    """Yield parts of tables, of about ROWS rows at most; adds words to `breaks` if a recording breaks off."""
     names = {name: [one.name for one in joint.model.build().parameters] for name, joint in config.joints.items()}
     for name, joint in config.joints.items():
         names[name] += [one.name for one in joint.model.build().nonlinear]
@@ -180,7 +182,7 @@ def _readings(read: Sequence[TurnBlock], config: Config) -> Columns:
     rows = np.concatenate([block.readings for block in read])
     epochs = np.repeat([block.batches[-1].epoch for block in read], [len(block.readings) for block in read])
     times, stamps = rows["time"], (rows["time"] + epochs) / 1e9
-    first = np.ones(len(rows), bool)  # of those with one time, as all values of a frame have
+    first = np.ones(len(rows), bool)  # whether it is the first reading with its time; values of a frame share it
     first[1:] = (times[1:] != times[:-1]) | (epochs[1:] != epochs[:-1])
     place, channel = np.cumsum(first) - 1, rows["channel"]
     return {
@@ -196,4 +198,4 @@ def _needs_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise ExportError("Parquet needs pyarrow: pip install 'jointwatch[parquet]', or take --to csv") from None
+        raise ExportError("Parquet needs pyarrow: pip install 'jointwatch[parquet]', or use --to csv") from None

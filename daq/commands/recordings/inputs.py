@@ -1,4 +1,4 @@
-"""What is wrong with the files that a command was given, before it reads them, and how to get what is missing."""
+"""Checks the files of a command before they are read, and tells how to get missing ones."""
 
 import shlex
 import sys
@@ -12,12 +12,12 @@ FRAMES: Final = (".log", ".candump", ".asc", ".blf", ".trc")
 
 
 def missing(*files: Path | None) -> str:
-    """The files that are not there, in words; nothing where all are."""
+    """Lines for files that do not exist; empty if all exist."""
     return "\n".join(f"{file}: No such file or directory" for file in files if file is not None and not file.exists())
 
 
 def no_configuration(config: Path) -> str:
-    """Why a file is no configuration of a service, by its ending; nothing where it may be one."""
+    """Why a file is no configuration of a service, by its suffix; empty if it may be one."""
     kind = config.suffix.lower()
     if kind == ".urdf":
         return f"{config} is a description of a robot, not a configuration: it goes with jointwatch identify"
@@ -32,15 +32,15 @@ def no_configuration(config: Path) -> str:
 
 
 def swapped(recording: Path, config: Path | None) -> str:
-    """A sentence, where a configuration is given in place of the recording and the recording after it."""
+    """A sentence if a configuration is given in place of the recording, and the recording after it; else empty."""
     if config is None or recording.suffix.lower() != ".toml" or config.suffix.lower() == ".toml":
         return ""
     right = f"{shlex.quote(str(config))} {shlex.quote(str(recording))}"
-    return f"{recording} is no recording: the recording comes first, {right}"
+    return f"{recording} is not a recording: expected the recording first, {right}"
 
 
 def of_columns(file: Path) -> bool:
-    """Whether a .csv has columns, not the frames of python-can, by its first line; False where it is not there."""
+    """Whether a .csv has columns, not frames of python-can, by its first line; False if it does not exist."""
     if file.suffix.lower() != ".csv" or not file.is_file():
         return False
     with file.open(encoding="utf-8", errors="replace") as lines:
@@ -48,26 +48,26 @@ def of_columns(file: Path) -> bool:
 
 
 def how_to_configure(file: Path) -> str:
-    """How to get the file that a recording of another program needs besides itself."""
+    """How to get the configuration or table that a recording of another program needs."""
     name = shlex.quote(str(file))
     if file.suffix.lower() in FRAMES:
         return (
-            f"{file} holds frames of a bus: a configuration says what they mean. With a DBC: jointwatch init --from "
+            f"{file} has frames of a bus, which a configuration describes. With a DBC: jointwatch init --from "
             f"FILE.dbc jointwatch.toml; then: jointwatch replay {name} jointwatch.toml"
         )
     return (
-        f"{file} has columns: a table says which is what. Propose one: jointwatch columns {name} > table.toml; then: "
+        f"{file} has columns, which a table describes. Propose a table: jointwatch columns {name} > table.toml; then: "
         f"jointwatch replay {name} table.toml"
     )
 
 
 def tell_open_questions(*files: Path | None) -> int:
-    """Report on stderr the lines of proposals that are still marked ASK: what they say is a guess; returns how many."""
+    """Report lines of proposals that are still marked ASK, which are guesses, on stderr; returns their number."""
     count = 0
     for file in filter(None, files):
         for number, question in open_questions(file.read_text(encoding="utf-8", errors="replace")):
             print(f"note: {file}:{number}: still marked ASK: {question}", file=sys.stderr)
             count += 1
     if count:
-        print("note: answer them and remove the marks; until then the values are as uncertain", file=sys.stderr)
+        print("note: answer them and remove the marks; until then the values are uncertain", file=sys.stderr)
     return count

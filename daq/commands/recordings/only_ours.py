@@ -8,7 +8,7 @@ from daq.recording.ros_bag import is_ours
 
 
 def of_another_program(command: str, files: Sequence[Path]) -> str:
-    """Why a command that reads our own recordings cannot take these, in words; nothing where it may."""
+    """Why a command that reads our recordings cannot read these, in words; empty if it can."""
     if absent := missing(*files):
         return absent
     strange = next((file for file in files if not is_ours(file)), None)

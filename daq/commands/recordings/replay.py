@@ -50,7 +50,7 @@ from daq.stream.update import Message
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play it, then print the final estimates and every loss: on stdout, or with --json on stderr."""
+    """Play the recording, then print the final estimates and all losses: on stdout, or with --json on stderr."""
     if absent := missing(options.file, options.config, options.columns):
         return fail(absent)
     if wrong := swapped(options.file, options.config):
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         tell_open_questions(options.config, options.columns)
         if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
             if options.columns is not None:
-                return fail("replay: --columns goes with a configuration, and a table was given", EXIT_USAGE)
+                return fail("replay: --columns needs a configuration, but a table was given", EXIT_USAGE)
             columns = with_torque(load_columns(options.config))
             channels = _read(options, columns)
             if too_slow := _pace(options, channels, columns):
@@ -95,7 +95,7 @@ def _read(options: argparse.Namespace, columns: Columns) -> Channels:
 
 
 def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> str:
-    """Why a recording is too slow to be played (times in ms that are taken for s), after the mistakes that it shows."""
+    """Why a recording is too slow to be played (times in ms that are read as s); prints its other mistakes first."""
     try:
         check_times(options.file, channels)
     except RecordingError as error:
@@ -109,14 +109,14 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
 
 
 def _begin(channels: Channels) -> float:
-    """The first time of a recording in columns, s of its own clock; infinite where it has no row."""
+    """The first time of a recording in columns, s of its clock; infinite if it has no rows."""
     return min(
         (float(one.time[0]) for of in channels.values() for one in of.values() if len(one.time)), default=math.inf
     )
 
 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None, begin_at: float = math.inf) -> int:
-    """Play a recording of any other kind; where it breaks off, everything before counts.
+    """Play a recording of any other kind; if it breaks off, everything before that is used.
 
     begin_at: of columns, s.
     """
@@ -133,7 +133,7 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None, 
     ):
         progress.read("looking for mistakes", [options.file] if columns is not None else [])
         noticed = _look(options, config, columns)
-        # of frames it is not known how many there will be, but how many bytes; columns come as one batch
+        # the number of frames is not known in advance, but the number of bytes is; columns come as one batch
         progress.stage("playing", options.file.stat().st_size if columns is None else 0, "B" * (columns is None))
 
         def reached(played: Played) -> None:
@@ -157,7 +157,7 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None, 
 
 
 def _clock(first: float, begin_at: float) -> str:
-    """When the data begins, in words; nothing where its times count from 0. first: as it was played, s."""
+    """Words for when the data begins; empty if its times count from 0. first: s, as it was played."""
     if begin_at < 0.0:
         return f"the recording begins at {begin_at:.1f} s of the data's clock: times count from there"
     return f"the recording begins at {instant(first)}" if first >= 1.0 else ""
@@ -201,7 +201,7 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
 
 
 def _look(options: argparse.Namespace, config: Config, columns: Columns | None) -> Mistakes:
-    """Print the mistakes of a person that the recording shows, before anything is learnt from it."""
+    """Print the user's mistakes that the recording shows, before anything is learnt from it."""
     found = mistakes_of(options.file, config, columns, options.driver)
     for text in lines(found):
         print(text, file=sys.stderr if options.json else sys.stdout)
@@ -217,7 +217,7 @@ def line(message: Message) -> str:
 
 
 def tell(joints: list[JointResult], counts: Counts, played: Played, wall: float, stream: Any, beside: Noticed) -> None:
-    """Print the final estimates and every counter, what was noticed, what changed, and what to do next."""
+    """Print the final estimates, all counters, mistakes, changes, and what to do next."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf
     clock = f"; {beside.clock}" if beside.clock else ""

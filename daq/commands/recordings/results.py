@@ -1,4 +1,4 @@
-"""The results of a replay as a table: parameter, value ± σ, unit, what was noticed, what changed, what to do next."""
+"""The results of a replay as a table: parameters with value ± σ and unit, mistakes, changes, and what to do next."""
 
 import math
 import shlex
@@ -18,12 +18,12 @@ from estimators.base import Estimate
 from estimators.reasons import Reason
 
 CHANGES: Final = 5  # of each joint, at most
-KNOWN: Final = ("valid", "held")  # in which every value counts
-ORDINARY: Final = ("held", "moving")  # a joint that stops and goes on: reported hundreds of times, and no change
+KNOWN: Final = ("valid", "held")  # states in which every value counts
+ORDINARY: Final = ("held", "moving")  # events of a joint that stops and moves again, which are not changes
 
 
 class Changes:
-    """Collects what a pipeline said of changes: events, by joint."""
+    """Collects the events about changes from a pipeline's messages, by joint."""
 
     def __init__(self) -> None:
         self._events: dict[str, list[str]] = {}
@@ -39,7 +39,7 @@ class Changes:
             self._events.setdefault(joint, []).append(f"{update.get('kind', '')}: {update.get('text', '')}")
 
     def of(self, joint: str) -> list[str]:
-        """The last ones of a joint."""
+        """The last events of a joint."""
         every = self._events.get(joint, [])
         earlier = len(every) - CHANGES
         more = [f"{earlier} earlier one{'s' if earlier > 1 else ''}"] if earlier > 0 else []
@@ -47,14 +47,14 @@ class Changes:
 
 
 class Noticed(NamedTuple):
-    """What is printed in addition to the estimates."""
+    """Information that is printed in addition to the estimates."""
 
     config: Config
-    mistakes: Mistakes  # of a person, by joint
+    mistakes: Mistakes  # of the user, by joint
     changes: Changes
     recording: Path
-    given: Path | None  # configuration or table of columns that a person has given
-    clock: str = ""  # when the data begins, where its times do not count from 0
+    given: Path | None  # configuration or table of columns that the user has given
+    clock: str = ""  # words for when the data begins, if its times do not count from 0
 
 
 def units_of(config: Config) -> dict[str, dict[str, str]]:
@@ -64,7 +64,7 @@ def units_of(config: Config) -> dict[str, dict[str, str]]:
 
 
 class JointResult(NamedTuple):
-    """What is known of one joint at the end."""
+    """The results of one joint at the end."""
 
     name: str
     estimate: Estimate
@@ -113,7 +113,7 @@ def tell_joint(
 
 
 def remedies(reasons: Mapping[str, Sequence[Reason]]) -> str:
-    """What to do about the reasons of each joint; joints that need the same are named together."""
+    """What to do about the reasons of each joint; joints with the same remedy are named together."""
     found: dict[str, list[str]] = {}
     for joint, those in reasons.items():
         for reason in those:
@@ -123,7 +123,7 @@ def remedies(reasons: Mapping[str, Sequence[Reason]]) -> str:
 
 
 def next_step(joints: Sequence[JointResult], recording: Path, config: Path | None) -> str:
-    """What a person does after these results. config: what the recording was played with, a table of columns too."""
+    """What the user should do next. config: the configuration or table of columns that was used."""
     states = {joint.name: joint.estimate for joint in joints}
     refused = remedies({joint.name: joint.refused for joint in joints})
     if refused:
@@ -139,13 +139,13 @@ def next_step(joints: Sequence[JointResult], recording: Path, config: Path | Non
     if unsure:
         text = f"{', '.join(unsure)} not valid: see the reasons above; the others can be used"
         coupled = config is not None and not is_configuration(config)
-        return f"{text}; where joints act on each other: {whole}" if coupled else text
+        return f"{text}; if the joints are coupled: {whole}" if coupled else text
     if config is None:
         return f"jointwatch report {played}"
     if is_configuration(config):
-        return f"jointwatch run {named} on the wire itself, and jointwatch baseline {named} --set when all is in order"
+        return f"jointwatch run {named} on the wire, then jointwatch baseline {named} --set when the joints are healthy"
     if recording.suffix.lower() == ".csv":
         return f"jointwatch init --from {played} --columns {named} arm.toml for a service, or {whole}"
     if is_bag(recording):
-        return f"jointwatch doctor --kind ros2 --at INTERFACE for a service that hears the live topic, or {whole}"
+        return f"jointwatch doctor --kind ros2 --at INTERFACE for a service that listens to the live topic, or {whole}"
     return whole

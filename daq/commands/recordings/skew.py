@@ -73,7 +73,7 @@ def _tell(findings: list[Finding]) -> None:
         late = f"{one['delay'] * 1e3:.3f} ± {one['deviation'] * 1e3:.3f} ms"
         ratio = one["before"] / one["after"]
         std = f"{one['before']:.3g} → {one['after']:.3g} ({ratio:.1f}×)"
-        known = "" if _beyond(one) else "  within σ of none: no line for it"
+        known = "" if _beyond(one) else "  not significant: no line for it"
         print(f"{head} {late:>20}   {std:28} {one['gain']:.5f} ± {one['gain_deviation']:.5f}{known}", file=sys.stderr)
 
 
@@ -83,7 +83,7 @@ def _beyond(one: Finding) -> bool:
 
 
 def _proposed(findings: list[Finding], recording: Path, config: Config | None, table: Columns | None) -> Iterator[str]:
-    """Lines for the file that was given: channels of a configuration with delays, or what shifts a table's columns."""
+    """Lines for the given file: channels of a configuration, or columns of a table, with their delays."""
     shown = ""
     for one in filter(_beyond, findings):
         joint, role, late = one["joint"], one["channel"], _rounded(one["delay"], one["deviation"])

@@ -1,4 +1,4 @@
-"""A table that a process of its own writes: making text of readings is a third of an export, and reads no recording."""
+"""A table that another process writes, since formatting readings takes a third of an export and needs no recording."""
 
 import signal
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from daq.processes.child import Child
 
 
 class TableBeside:
-    """A table that another process writes while this one reads on; that process ends with the `with` block."""
+    """A table that another process writes while this one continues to read; it ends with the `with` block."""
 
     def __init__(self) -> None:
-        """Fork; before there is a second thread."""
+        """Fork the process, which must happen before there is a second thread."""
         orders, self._orders = Pipe(duplex=False)
         self._answers, answers = Pipe(duplex=False)
         self._child = Child("export", lambda: _write(orders, answers))
@@ -26,7 +26,7 @@ class TableBeside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._child.send(signal.SIGKILL)  # it is alive only where an exception has ended the block
+        self._child.send(signal.SIGKILL)  # it is still alive only if an exception has ended the block
         self._child.wait()
 
     def open(self, kind: str, path: Path, names: Sequence[str]) -> Self:
@@ -39,7 +39,7 @@ class TableBeside:
         self._send(columns)
 
     def close(self) -> None:
-        """Wait until all is written; nothing where sending was broken off, or the other process has ended."""
+        """Wait until all is written; does nothing if sending was interrupted or the other process has ended."""
         if self._whole:
             self._send(None)
             self._whole = False
@@ -55,7 +55,7 @@ class TableBeside:
         self._whole = True
 
     def _wait(self) -> None:
-        """Wait for the end of the other process. Raises OSError where it could not write."""
+        """Wait for the end of the other process. Raises OSError if it could not write."""
         try:
             error: OSError | None = self._answers.recv()
         except EOFError:
@@ -65,7 +65,7 @@ class TableBeside:
 
 
 def _write(orders: "Connection[Any, Any]", answers: "Connection[Any, Any]") -> int:
-    """Write what is ordered, in a process of its own; returns its exit code."""
+    """Write tables as ordered, in the other process; returns its exit code."""
     table: Table | None = None
     try:
         while (order := orders.recv()) is not None:

@@ -1,4 +1,4 @@
-"""Tables in CSV and Parquet, to which columns of rows are appended; every number comes back to the bit."""
+"""Tables in CSV and Parquet, to which rows are appended as columns; every number is read back exactly."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -12,27 +12,27 @@ from pydantic_core import to_json
 
 TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
 INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
-MUCH: Final = 2  # rows for each different number, from which a column's texts are made once for each number
+MUCH: Final = 2  # rows per different number, from which each different number of a column is formatted only once
 NUMBERS: Final = frozenset((float, int, type(None)))  # types of a column of numbers
-WRITTEN: Final[Mapping[str, str]] = {"null": "", "NaN": "", "Infinity": "inf"}  # of JSON, and as a field
-QUOTED: Final = frozenset(',"\r\n')  # characters for which RFC 4180 wants quotes
+WRITTEN: Final[Mapping[str, str]] = {"null": "", "NaN": "", "Infinity": "inf"}  # text in JSON → field
+QUOTED: Final = frozenset(',"\r\n')  # characters for which RFC 4180 requires quotes
 
 
 class Repeated(NamedTuple):
-    """A column of few different values; row i has values[places[i]]."""
+    """A column with few different values: row i has values[places[i]]."""
 
     values: Sequence[Any] | NDArray[Any]
     places: NDArray[np.integer[Any]]
 
     def rows(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.object_]:
-        """These values, one for each row, in the order of the rows."""
+        """Return the given values expanded to one for each row."""
         table = np.empty(len(values), object)
         table[:] = values
         return np.asarray(table[self.places])
 
 
 def repeated(values: NDArray[np.float64]) -> "Repeated | NDArray[np.float64]":
-    """A column of numbers that an encoder or a converter of few bits has said again and again; else as it is."""
+    """A Repeated column if its numbers repeat often, as those of encoders and converters do; else the column itself."""
     bits, places = np.unique(values.view(np.int64), return_inverse=True)  # bits: 0.0 and -0.0 are two texts
     return Repeated(bits.view(np.float64), places) if MUCH * len(bits) <= len(values) else values
 
@@ -57,7 +57,7 @@ class CsvTable:
         self._file.write((",".join(map(_text, names)) + "\r\n").encode())
 
     def add(self, columns: Columns) -> None:
-        """Append rows; they are made text column by column, several times as fast as by row."""
+        """Append rows; they are formatted column by column, which is several times as fast as by row."""
         fields = [_fields(group) for group in _groups(columns.values())]
         step = 2 * len(fields)  # a field, and what follows it
         text = [","] * (step * len(fields[0]))
@@ -72,22 +72,22 @@ class CsvTable:
 
 
 def _groups(columns: Iterable[Column]) -> list[list[Column]]:
-    """Neighbours that are made text together: those that repeat their values at the same rows, and numbers."""
+    """Neighbours that are formatted together: columns with the same repetitions, and columns of numbers."""
     return [list(several) for _, several in groupby(columns, _kind)]
 
 
 def _kind(column: Column) -> int | bool:
-    """Equal for neighbours of one group."""
+    """A key that is equal for neighbours of one group."""
     return id(column.places) if isinstance(column, Repeated) else True if _numbers(column) else id(column)
 
 
 def _numbers(column: Sequence[Any] | NDArray[Any]) -> bool:
-    """Whether a column has numbers alone, of which some may be unknown."""
+    """Whether a column has only numbers, some of which may be unknown."""
     return isinstance(column, np.ndarray) or set(map(type, column)) <= NUMBERS
 
 
 def _fields(group: Sequence[Column]) -> list[str]:
-    """One text a row for the columns of a group."""
+    """One text for each row of a group's columns."""
     first = group[0]
     if not isinstance(first, Repeated):
         return _texts([one for one in group if not isinstance(one, Repeated)])
@@ -96,9 +96,9 @@ def _fields(group: Sequence[Column]) -> list[str]:
 
 
 def _texts(columns: Sequence[Sequence[Any] | NDArray[Any]]) -> list[str]:
-    """One text a row for neighbouring columns; numbers with as many digits as tell them apart.
+    """One text for each row of neighbouring columns, with as many digits as are needed to read numbers back exactly.
 
-    Those of JSON are the same numbers, and made in a quarter of the time.
+    JSON's numbers are the same and take a quarter of the time.
     """
     plain = [one.tolist() if isinstance(one, np.ndarray) else one for one in columns]
     if not len(plain[0]) or not all(map(_numbers, columns)):
@@ -116,9 +116,9 @@ def _text(value: Any) -> str:
     return _quoted(value) if isinstance(value, str) else "" if value is None else repr(value)
 
 
-@lru_cache(maxsize=1024)  # messages say the same again and again
+@lru_cache(maxsize=1024)  # messages repeat the same texts
 def _quoted(text: str) -> str:
-    """A text, in quotes where it must be."""
+    """A text, in quotes if necessary."""
     return text if QUOTED.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
 
 

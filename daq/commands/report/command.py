@@ -1,4 +1,4 @@
-"""`jointwatch report RECORDING …`: writes the page, and a PDF through Chromium when asked."""
+"""`jointwatch report RECORDING …`: writes the page, and on request a PDF by Chromium."""
 
 import argparse
 import shutil
@@ -20,13 +20,13 @@ TIMEOUT: Final = 120.0  # s that a browser may take
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=".html; next to the first recording by default")
-    parser.add_argument("--pdf", action="store_true", help="and the same as PDF (needs chromium)")
+    parser.add_argument("recording", nargs="+", type=Path, help="consecutive .mcap files in order")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=".html (default: next to the first recording)")
+    parser.add_argument("--pdf", action="store_true", help="also write a PDF (needs chromium)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the report; exit code 1 with one line when it, or the PDF, cannot be made."""
+    """Write the report; exit code 1 with one line if the page or the PDF cannot be made."""
     files: list[Path] = options.recording
     page: Path = options.out or files[0].with_suffix(".html")
     try:

@@ -1,1 +1,1 @@
-"""Commands that ask the page of a running service: its state, its baselines, what has changed."""
+"""Commands that query the dashboard of a running service: its state, its baselines, and changes of joints."""

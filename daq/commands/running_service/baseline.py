@@ -17,9 +17,11 @@ from daq.stream.update import ROBOT
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("config", type=Path, help="the configuration (jointwatch init writes one)")
-    parser.add_argument("--set", nargs="*", metavar="JOINT", help="to the values of now (all joints)")
-    parser.add_argument("--show", action="store_true", help="without --set this is what it does")
-    parser.add_argument("--page", metavar="URL", help="of the running service (default: the configuration's)")
+    parser.add_argument(
+        "--set", nargs="*", metavar="JOINT", help="set the baseline of these joints, or of all, to the present values"
+    )
+    parser.add_argument("--show", action="store_true", help="show the baselines, which is the default without --set")
+    parser.add_argument("--page", metavar="URL", help="dashboard of the running service (default: the configuration's)")
 
 
 def run(options: argparse.Namespace) -> int:

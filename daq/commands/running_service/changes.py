@@ -1,4 +1,4 @@
-"""`jointwatch changes CONFIG`: shows what has changed of each joint of the running service, or acknowledges it."""
+"""`jointwatch changes CONFIG`: shows the changes of each joint of the running service, or acknowledges them."""
 
 import argparse
 from pathlib import Path
@@ -12,15 +12,15 @@ from daq.state.files import BaselineError
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("config", type=Path, help="of the running service")
+    parser.add_argument("config", type=Path, help="configuration of the running service")
     parser.add_argument(
-        "--acknowledge", nargs="*", metavar="JOINT", help="what has changed of these joints (none named: of all)"
+        "--acknowledge", nargs="*", metavar="JOINT", help="acknowledge the changes of these joints (default: of all)"
     )
-    parser.add_argument("--page", metavar="URL", help="of the running service (default: the configuration's)")
+    parser.add_argument("--page", metavar="URL", help="dashboard of the running service (default: the configuration's)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Acknowledge changes if the options say so, else show every record that is open or not over."""
+    """Acknowledge changes if requested, else show every record that is open or not over."""
     try:
         config = load(options.config)
     except ConfigError as mistakes:

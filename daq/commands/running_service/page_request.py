@@ -1,4 +1,4 @@
-"""Requests of commands to the page of a running service: those that change something carry its token."""
+"""Requests of commands to the dashboard of a running service; requests that change something contain its token."""
 
 import json
 import ssl
@@ -14,7 +14,7 @@ TIMEOUT: Final = 10.0  # s
 
 
 def send(config: Config, page: str, path: str, joints: Sequence[str]) -> None:
-    """Post a request for each of these joints, or one for all joints where none is named.
+    """Post a request for each of these joints, or one for all joints if none is named.
 
     page: its URL; path: api/baseline or api/changes. Raises BaselineError with the service's words.
     """

@@ -1,4 +1,4 @@
-"""`jointwatch top`: shows the overview in a terminal, twice a second, from the page's /api/state.
+"""`jointwatch top`: shows the overview in a terminal twice a second, from the dashboard's /api/state.
 
 Keys: ↑ ↓ (or k, j) choose the joint whose parameters are shown, q leaves. Without a terminal it prints once.
 """
@@ -32,7 +32,7 @@ from drivers.base import TRAFFIC
 EVERY: Final = 0.5  # s between two drawings
 TIMEOUT: Final = 2.0  # s
 STALE: Final = 1.5  # s without an update after which a joint is called stale
-RATE_OVER: Final = 8  # reports of the totals that a rate is taken over
+RATE_OVER: Final = 8  # reports of the totals over which a rate is computed
 NARROW: Final = 110  # characters
 KEPT: Final = 24  # points of a sparkline
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
@@ -57,8 +57,10 @@ class UnreachableError(Exception):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--page", default="http://127.0.0.1:8080", metavar="URL", help="of the service")
-    parser.add_argument("--once", action="store_true", help="print it once")
+    parser.add_argument(
+        "--page", default="http://127.0.0.1:8080", metavar="URL", help="dashboard of the service (%(default)s)"
+    )
+    parser.add_argument("--once", action="store_true", help="print the overview once")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -293,24 +295,24 @@ def _events(state: State, lines: int) -> Table:
 
 
 def _open_changes(joint: State) -> list[State]:
-    """What has changed of a joint and is not acknowledged."""
+    """Changes of a joint that are not acknowledged."""
     return [one for one in joint.get("changes", ()) if not one["acknowledged"]]
 
 
 def _condition(joint: State) -> str:
-    """The phase, or that something has changed, as on the page."""
+    """The phase, or that something has changed, as on the dashboard."""
     phase: str = joint.get("phase", "waiting")
     return "changed" if _open_changes(joint) and phase not in ("faulted", "transient") else phase
 
 
 def _why(joint: State) -> str:
-    """What has changed, then why the values are not valid."""
+    """Words for what has changed, then for why the values are not valid."""
     changes = [one["text"] for one in _open_changes(joint)]
     return "; ".join([*changes, *filter(None, [in_words(joint.get("health", {}).get("reasons", ()))])])
 
 
 def _drift(drift: State, parameter: str) -> Text:
-    """Change against the baseline; z where there is no percentage."""
+    """Change from the baseline in per cent; z if there is no percentage."""
     percent, z = (drift.get(key, {}).get(parameter) for key in ("percent", "z"))
     word = f"{percent:+.1f} %" if percent is not None else f"z {z:+.1f}" if z is not None else "–"
     beyond = parameter in drift.get("drifted", ())

@@ -1,6 +1,6 @@
-"""The page while kernels are compiled: how far it is, until the service's own page takes its place.
+"""A page that shows the progress while kernels are compiled, until the service's dashboard replaces it.
 
-It is served by a process of its own, since the one that compiles forks, which none with threads should do.
+Another process serves it, since the one that compiles forks, which a process with threads should not do.
 """
 
 import contextlib
@@ -56,15 +56,20 @@ PAGE: Final = """\
 
 
 class WaitingPage:
-    """Serves the page from the first line about the progress on; in vain where its address cannot be served, which the
-    service will say."""
+    """Serves the page from the first line about the progress on.
+
+    If its address cannot be served, nothing happens; the service will report the error.
+    """
 
     def __init__(self, address: str, say: Callable[[str], None], shown: Callable[[], None] = lambda: None) -> None:
-        """address: http://HOST:PORT of this machine alone, else nothing is served; say: takes the lines, too; shown: is
-        called where the page can be seen."""
+        """Prepare the page.
+
+        address: http://HOST:PORT of this machine only, otherwise nothing is served; say: gets the lines as well; shown:
+        is called when the page can be seen.
+        """
         self._address, self._say, self._shown = address, say, shown
         self._child: Child | None = None
-        self._lines = -1  # end of the pipe that is written to; −1: nothing was said so far, or nothing is served
+        self._lines = -1  # write end of the pipe; −1: there was no line so far, or nothing is served
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +95,7 @@ class WaitingPage:
         os.set_blocking(self._lines, False)
 
         def serve() -> int:
-            os.close(self._lines)  # of which this process has a copy: else the pipe would not end
+            os.close(self._lines)  # the copy of this process, without which the pipe would not end
             return _serve(self._address, told, begun)
 
         self._child = Child("page", serve)
@@ -102,7 +107,7 @@ class WaitingPage:
 
 
 def _is_served(address: str) -> bool:
-    """Whether an address is one of this machine alone, without a certificate."""
+    """Whether an address is local to this machine and needs no certificate."""
     from daq.config.fields import is_local
 
     try:
@@ -117,12 +122,12 @@ def _serve(address: str, told: int, begun: int) -> int:
 
     begun: a pipe that gets a byte as soon as the page can be seen.
     """
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # 2 MB, which no other process needs
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # imported here, since it takes 2 MB
 
     state = [""]
 
     class NotThereYet(BaseHTTPRequestHandler):
-        """Answers every request: the service is not there yet."""
+        """Answers every request that the service has not started yet."""
 
         timeout = 10.0  # s without data from a client
 

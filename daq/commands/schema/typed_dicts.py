@@ -41,7 +41,7 @@ def _constant(family: str) -> str:
 
 
 class _Module:
-    """Types in the order in which they need each other."""
+    """The module's types, in an order in which each is defined before it is used."""
 
     def __init__(self) -> None:
         self.blocks: list[str] = []
@@ -50,7 +50,7 @@ class _Module:
         self._bases: list[tuple[Schema, str]] = []  # fields and name, those with the fewest fields first
 
     def base(self, name: str, text: str, fields: Schema, parent: str) -> None:
-        """Write a type whose fields others inherit; its own are added to those of its parent."""
+        """Write a type whose fields others inherit; it adds fields to those of its parent."""
         inherited = next((known for known, its_name in self._bases if its_name == parent), {})
         self.typed_dict(name, {"description": text, "properties": inherited | fields, "required": list(fields)})
         self._bases.append((inherited | fields, name))

@@ -69,17 +69,19 @@ class CiA402Settings(StrictSettings):
     name: str = Field(pattern=r"^[^.]+$")
     node: int = Field(ge=1, le=127)
     pdos: dict[Literal["1", "2", "3", "4"], tuple[Name, ...]] = Field(
-        min_length=1, description="number → what is mapped into it, in order"
+        min_length=1, description="number → mapped objects, in order"
     )
-    counts_per_rev: float = Field(gt=0, description="of `position`, at the motor")
-    second_counts_per_rev: float | None = Field(default=None, gt=0, description="of `second_position`, at the link")
-    velocity_unit: str = Field(default="counts/s", description='of `velocity`: "rpm" in many drives')
+    counts_per_rev: float = Field(gt=0, description="counts per turn of `position`, at the motor")
+    second_counts_per_rev: float | None = Field(
+        default=None, gt=0, description="counts per turn of `second_position`, at the link"
+    )
+    velocity_unit: str = Field(default="counts/s", description='unit of `velocity`: "rpm" in many drives')
     rated_torque: float | None = Field(default=None, gt=0, description="N·m, 6076; without, torque is a fraction")
     rated_current: float | None = Field(default=None, gt=0, description="A, 6075; without, current is a fraction")
     timeout: float | None = Field(default=None, gt=0, description="s, of each PDO")
 
     def frames(self) -> tuple[FrameSettings, ...]:
-        """The frames of this drive."""
+        """Return the frames of this drive."""
         return tuple(
             FrameSettings.model_validate(
                 {

@@ -1,9 +1,9 @@
 """The packed reply of MIT's mini-cheetah drives and their descendants: position, velocity, torque in 16 + 12 + 12 bits.
 
-Byte 0 says which motor; numbers are unsigned, most significant first, and run from −range to +range (B. Katz, A low
+Byte 0 has the motor's number; values are unsigned, most significant byte first, from −range to +range (B. Katz, A low
 cost modular actuator for dynamic robots, MIT 2018; `pack_reply` of the drive's program). T-motor's AK series adds
 temperature and error, Damiao puts the error into the upper half of byte 0 and adds two temperatures. The ranges are
-those set in the drive: a wrong one is a wrong scale.
+settings of the drive; with a wrong range the scale is wrong.
 """
 
 from typing import Any, Literal, Self
@@ -19,7 +19,7 @@ class MitSettings(StrictSettings):
 
     kind: Literal["mit"]
     name: str = Field(pattern=r"^[^.]+$")
-    id: int = Field(default=0, ge=0, le=0x7FF, description="of the replies")
+    id: int = Field(default=0, ge=0, le=0x7FF, description="id of the replies")
     motors: dict[str, int] = Field(min_length=1, description="name → number in byte 0")
     dialect: Literal["mini-cheetah", "t-motor", "damiao"] = "mini-cheetah"
     position: float = Field(gt=0, description="rad, range of the drive")
@@ -35,7 +35,7 @@ class MitSettings(StrictSettings):
         return self
 
     def frames(self) -> tuple[FrameSettings, ...]:
-        """The one frame."""
+        """Return the only frame."""
         signals: dict[str, dict[str, Any]] = {"motor": {"start": 0, "bits": 4 if self.dialect == "damiao" else 8}}
         for motor, number in self.motors.items():
             there = {"multiplexer": "motor", "when": (number,)}

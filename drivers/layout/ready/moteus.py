@@ -1,9 +1,9 @@
-"""moteus: the registers in a controller's reply, in the resolutions that its host asks for.
+"""moteus: the registers in a controller's reply, in the resolutions that its host requests.
 
-A reply is a row of subframes: type (0x20 int8, 0x24 int16, 0x28 int32, 0x2C float; plus the number of registers up to
-three, or a byte with it), first register, values. The same query always brings the same row, so its places are fixed;
-each subframe's first bytes are compared, and what another query brought is not taken for this one. Scales of registers
-and the most negative integer for "no value": moteus' register reference.
+A reply is a sequence of subframes: type (0x20 int8, 0x24 int16, 0x28 int32, 0x2C float; plus the number of registers up
+to three, or a byte with it), first register, values. The same query always has a reply of the same form, so its places
+are fixed; the first bytes of each subframe are compared, so that replies to other queries are not confused with it.
+Scales of registers and the most negative integer for "no value": moteus' register reference.
 """
 
 from typing import Any, Final, Literal, NamedTuple, Self
@@ -15,7 +15,7 @@ from drivers.layout.can_frames import FrameSettings
 
 
 class Register(NamedTuple):
-    """One register: its number, unit, and what one bit is as int8, int16 and int32."""
+    """One register: its number, unit, and resolution as int8, int16 and int32."""
 
     number: int
     unit: str = ""
@@ -52,7 +52,7 @@ _TYPES: Final = {"int8": (0x20, 8), "int16": (0x24, 16), "int32": (0x28, 32), "f
 
 
 class Subframe(StrictSettings):
-    """Registers that follow each other by number, in one resolution."""
+    """Registers with consecutive numbers, in one resolution."""
 
     type: Literal["int8", "int16", "int32", "float"]
     registers: tuple[str, ...] = Field(min_length=1, max_length=31)
@@ -68,7 +68,7 @@ class Subframe(StrictSettings):
         return self
 
     def head(self) -> bytes:
-        """The bytes before the values."""
+        """Return the bytes before the values."""
         count, first = len(self.registers), REGISTERS[self.registers[0]].number
         kind = _TYPES[self.type][0]
         return bytes([kind + count, first] if count <= 3 else [kind, count, first])
@@ -79,13 +79,13 @@ class MoteusSettings(StrictSettings):
 
     kind: Literal["moteus"]
     name: str = Field(pattern=r"^[^.]+$")
-    node: int = Field(ge=1, le=127, description="of the controller")
-    host: int = Field(default=0, ge=0, le=127, description="who asks")
+    node: int = Field(ge=1, le=127, description="id of the controller")
+    host: int = Field(default=0, ge=0, le=127, description="id of the host that sends queries")
     reply: tuple[Subframe, ...] = Field(min_length=1, description="subframes, in order")
     timeout: float | None = Field(default=None, gt=0, description="s, of the reply")
 
     def frames(self) -> tuple[FrameSettings, ...]:
-        """The one frame."""
+        """Return the only frame."""
         signals: dict[str, dict[str, Any]] = {}
         start = 0
         above: dict[str, Any] = {}

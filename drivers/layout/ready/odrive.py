@@ -47,7 +47,7 @@ class ODriveSettings(StrictSettings):
     timeout: float | None = Field(default=None, gt=0, description="s, of the encoder's frame")
 
     def frames(self) -> tuple[FrameSettings, ...]:
-        """The frames of this axis."""
+        """Return the frames of this axis."""
         return tuple(
             FrameSettings.model_validate(
                 {

@@ -38,12 +38,12 @@ class AxisGear(NamedTuple):
     doubled: float  # N·m/rad, standard deviation of the stiffness by leaving out two neighbouring blocks at a time
 
 
-def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[AxisGear]:
+def gears(data: Path) -> list[AxisGear]:
     """Return the results of every run and axis. Raises PublicRecordingError."""
-    return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
+    return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat")]
 
 
-def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float]]:
+def _run(file: Path) -> list[tuple[int, GearReport, float]]:
     if not file.exists():
         raise PublicRecordingError(f"{file} does not exist; --data names the folder of the recordings")
     content = scipy.io.loadmat(str(file), simplify_cells=True)
@@ -52,7 +52,7 @@ def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float
     torque = content["rec"]["act_torque_abs_nm"].T * ratio
     load = loads(motor)
     found = []
-    for axis in axes:
+    for axis in range(len(NOMINAL)):
         settings = LostMotionSettings(
             inertia_motor=rotor[axis] * ratio[axis] ** 2,
             inertia_link=0.0,

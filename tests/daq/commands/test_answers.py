@@ -160,7 +160,7 @@ def test_mistakes_of_a_newcomer_are_answered_with_what_to_do(
     config.write_text("")
     (tmp_path / "r.dbc").write_text(DBC)
     code, words = said(capsys, "replay", config, table)
-    assert (code, f"{config} is no recording: the recording comes first, {table} {config}" in words) == (2, True)
+    assert (code, f"{config} is not a recording: expected the recording first, {table} {config}" in words) == (2, True)
     code, words = said(capsys, "init", "--from", log, tmp_path / "new.toml")
     assert (code, "init --from FILE.dbc" in words, "jointwatch columns" in words) == (1, True, False)
     for command, wrong, made in (
@@ -317,7 +317,7 @@ def test_a_dead_endpoint_and_a_topic_that_never_comes_are_said_after_three_secon
         if "others come" in heard:
             break
     assert "nothing from tcp://127.0.0.1:9 for 3 s: does the service run" in silent
-    assert heard.endswith("for 3 s; others come: estimate/elbow. Still waiting; Ctrl-C stops\n")
+    assert heard.endswith("for 3 s; other topics are published: estimate/elbow. Still waiting; Ctrl-C stops\n")
 
 
 def test_a_rig_prints_a_table_and_json_when_asked() -> None:

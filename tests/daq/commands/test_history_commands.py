@@ -147,7 +147,7 @@ def test_times_are_said_as_spans_or_days() -> None:
     assert found.end is not None
     assert found.first is not None
     assert found.end - found.first == 3 * DAY_SECONDS
-    with pytest.raises(SourceError, match="in their order"):
+    with pytest.raises(SourceError, match="expected days in order"):
         source("old.sqlite@2026-02-01..2026-01-30")
 
 

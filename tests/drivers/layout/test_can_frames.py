@@ -194,7 +194,7 @@ def test_an_unknown_signal_gets_the_nearest_name() -> None:
             {"frames": [frame(signals={"p": signal(500, 16)})]},
             "expected at most 64 bytes in a frame, found signals up to byte 65",
         ),
-        ({"frames": [frame()], "corrections": {"AXIS.position": {}}}, "corrections and messages are of a DBC"),
+        ({"frames": [frame()], "corrections": {"AXIS.position": {}}}, "corrections and messages only with a DBC"),
         ({"frames": [frame()], "interface": "slcanx"}, 'unknown interface "slcanx", did you mean "slcan"?'),
         ({"frames": [frame()], "interface": "socketcan", "bitrate": 500000}, "the host sets the bitrate of socketcan"),
         ({"frames": [frame()], "listen_only": True}, "virtual cannot be set to keep silent"),

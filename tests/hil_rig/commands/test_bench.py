@@ -51,7 +51,7 @@ def test_the_command_writes_the_page_only_when_a_benchmark_ran(tmp_path: Path) -
     command = [sys.executable, "-m", "hil_rig.commands.bench", "acquisition", "--json", "--write", str(page)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "leave --json out" in done.stderr
+    assert "leave out --json" in done.stderr
     assert page.read_text() == PAGE
 
 

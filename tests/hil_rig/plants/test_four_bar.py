@@ -67,5 +67,5 @@ def test_without_friction_acceleration_and_the_tips_force_are_mujocos() -> None:
 
 
 def test_it_has_one_drive() -> None:
-    with pytest.raises(RigError, match="expected the one drive"):
+    with pytest.raises(RigError, match="since this mechanism has one drive"):
         FourBarSettings().robot(2, 1, [])

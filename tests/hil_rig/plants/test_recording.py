@@ -82,7 +82,7 @@ def test_missing_and_unknown_files(tmp_path: Path) -> None:
 def test_it_neither_jumps_nor_multiplies(tmp_path: Path) -> None:
     settings = RecordingSettings(file=write(tmp_path / "run.npz", t=T, q=Q, u=U), **COLUMNS)
     for node, jumps in ((2, []), (1, [Jump(1.0, "mass", 2.0)])):
-        with pytest.raises(RigError, match="plays what happened"):
+        with pytest.raises(RigError, match="plays what was measured"):
             settings.build(node, 0, jumps)
 
 

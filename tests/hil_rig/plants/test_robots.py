@@ -157,7 +157,7 @@ def test_two_buses_and_two_encoders() -> None:
     rows = axes["joint2"].rows(200)
     assert 1e-3 < np.abs(rows[:, 0] - rows[:, 2]).max() < 1e-2, "the spring is wound by the weight"
     for joints in (1, 5, 7):
-        with pytest.raises(RigError, match=f"this robot has as many, found {joints}"):
+        with pytest.raises(RigError, match=f"this robot has 6 axes, found {joints}"):
             DoubleEncoderRobotSettings().robot(joints, 1, [])
 
 

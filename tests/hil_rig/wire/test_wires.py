@@ -233,7 +233,7 @@ def test_a_link_that_is_no_longer_ours_stays(tmp_path: Path) -> None:
 
 
 def test_multicast_has_no_link(tmp_path: Path) -> None:
-    with pytest.raises(RigError, match="--link goes with a terminal"):
+    with pytest.raises(RigError, match="--link is for terminals only"):
         MulticastWire(tmp_path / "robot")
 
 
