@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.misfit.recent_values import recent_gain
 from estimators.numerics.directions import Directions
 from estimators.numerics.robust import OUTLIER, deviation_factors, robust_mean
 from estimators.online.start.pieces import Pieces
@@ -213,6 +214,24 @@ class StartRows:
         return deviation_factors(
             phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs
         )
+
+    def unlike_all(self, noise: Floats, length: int, overlap: float) -> float:
+        """Share of the torque (rms) that values of some rows explain beyond those of all, and chance: the largest.
+
+        noise: (outputs,) variances; length: of the parts that are compared, in rows; overlap: rows that say the same.
+        Rows with a reversal are left out.
+        """
+        phi, y = self._rows()
+        weight, most = ~self._seen.all() / np.sqrt(noise), 0.0
+        flat = np.concatenate([phi * weight[:, :, None], (y * weight)[:, :, None]], axis=2)
+        parts = [slice(max(end - length, 0), end) for end in range(len(y), length // 2, -length)]
+        products = [np.einsum("roi,rok->ik", flat[part], flat[part]) for part in parts]
+        whole = np.sum(products, axis=0)
+        theta = Directions.of(whole[:-1, :-1]).inverse @ whole[:-1, -1]
+        for part, recent in zip(parts, products, strict=True):
+            gain = recent_gain(recent, theta, float(np.count_nonzero(weight[part])), overlap)
+            most = max(most, gain / recent[-1, -1] if gain > 0.0 else 0.0)
+        return float(np.sqrt(most))
 
     def prediction(self, noise: Floats) -> float:
         """Deviation of what least squares predict of usual rows, whitened; noise: (outputs,) variances.
