@@ -339,7 +339,7 @@ class ModelFit:
         if not self.state.spoiled and self.state.varies == NOW:
             return (Reason("unexplained_lately"),)
         left = {"unexplained": 100.0 * float(self.state.left)}
-        return tuple(one._replace(numbers={**one.numbers, **left}) for one in self._causes(MOST))
+        return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes())
 
     def cause_of(self, learner: Learner) -> Callable[[int, float], tuple[Reason, ...]]:
         """Function of a parameter and its deviation: causes other than a lack of motion that make it so large, if any.
@@ -350,7 +350,7 @@ class ModelFit:
         if not state.left > 0.0:
             return lambda *_: ()
         noise = rls.variance() * rls.share() * rls.covariance().diagonal() + left.unexcited.diagonal()
-        causes = self._causes(0.0) if state.share > 0.0 else None
+        causes = self.causes(0.0) if state.share > 0.0 else None
 
         def cause(which: int, deviation: float) -> tuple[Reason, ...]:
             most = MOSTLY * deviation**2
@@ -393,11 +393,11 @@ class ModelFit:
         most = max(sources, key=lambda one: sources[one])
         if most in ("noise", "unseen") or (most == "similar" and not state.share > 0.0):
             return ()
-        if most == "late":
-            return (Reason("instant_not_identifiable"),)
         if most == "steps" and self._steps:
             return (self._too_coarse(),)
-        return self._causes(0.0) if state.share > 0.0 else self._reversals()
+        if state.share > 0.0:  # what rows show comes before a lag, which they do not exclude
+            return self.causes(0.0)
+        return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
 
     def _reversals(self) -> tuple[Reason, ...]:
         """The reason where rows with or after a reversal bias θ; none where such rows belong to an earlier θ."""
@@ -408,7 +408,7 @@ class ModelFit:
         step = max(self._steps, key=lambda one: one.wanted)
         return Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted})
 
-    def _causes(self, most: float) -> tuple[Reason, ...]:
+    def causes(self, most: float = MOST) -> tuple[Reason, ...]:
         """Causes of the misfit, the largest share first; the cause is unknown where the largest is not possible.
 
         most: share of the unexplained torque, rms, that they must explain.
