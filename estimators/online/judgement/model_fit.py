@@ -52,8 +52,8 @@ from estimators.thresholds import ENDLESS, GOOD
 
 #: s, argued: Length of a block; longer than residuals are correlated (decision 012, point 1).
 BLOCK: Final = 1.0
-#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named for so large a misfit that
-#: nothing is trusted. What is not known well enough may owe it to a cause far below the noise, which is unexplained too.
+#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named for a misfit so large that
+#: nothing is trusted. What is not known well enough may owe it to a cause below the noise, which is unexplained too.
 MOST: Final = 0.5
 #: 1, argued: Share of the square of the unexplained torque that a lag must explain to be named: it shifts all of the
 #: torque, so it is most of the residual or not its cause.

@@ -29,8 +29,8 @@ IN_MOTION: Final = 0.5
 #: root of the motion, by 1.5 %, and is itself known to about 10 % (decision 065).
 GROWN: Final = 1.03
 
-#: s, argued: Parts of a start that must have the values of all of it: as long as rows in which a change is sought later.
-PART: Final = 2.0
+#: s, argued: Between instants of a change that are tried: as long as rows in which one is sought after a start.
+APART: Final = 2.0
 
 
 class LinearStart:
@@ -99,10 +99,10 @@ class LinearStart:
         return False
 
     def _is_constant(self) -> bool:
-        """Whether all rows have the same values: of two truths a mean is no prediction, and what it leaves would be
-        taken for what is usual from then on."""
-        length = round(PART / self._motion.row)
-        constant = self.gathering.rows.unlike_all(self.gathering.noise(), length, self._overlap) <= SMALL
+        """Whether rows before and after any instant have the values of all: of two truths a mean is no prediction, and
+        what it leaves would be taken for what is usual from then on."""
+        length = round(APART / self._motion.row)
+        constant = self.gathering.rows.change(self.gathering.noise(), length, self._overlap) <= SMALL
         self.unsure = () if constant else (Reason("residual_not_noise"),)
         return constant
 

@@ -291,7 +291,7 @@ def test_what_makes_a_prediction_uncertain_is_its_largest_source() -> None:
 
 
 def test_residuals_that_follow_each_other_have_the_cause_that_was_seen() -> None:
-    """A torque of the angle that is well below the noise makes them alike, and a prediction after an alarm uncertain."""
+    """A torque of the angle that is well below the noise makes them alike, and a prediction uncertain."""
     joint = phases()
     joint.absorb(rows(20.0))
     fit, learner = joint.parts.fit, joint.parts.learner

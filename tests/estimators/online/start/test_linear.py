@@ -83,7 +83,7 @@ def test_certainty_is_computed_again_when_there_is_more_motion(monkeypatch: pyte
     assert counts[1] <= counts[0] / 2, counts
 
 
-def test_a_start_is_not_over_while_its_parts_have_other_values() -> None:
+def test_a_start_with_a_change_in_it_is_not_over() -> None:
     """A payload that is taken up within a start: the mean of two truths would be valid, and wrong."""
     t = np.arange(round(8.0 * RATE)) / RATE
     q = 0.8 * (np.sin(2 * np.pi * 0.5 * t) + 0.5 * np.sin(2 * np.pi * 1.3 * t))
