@@ -45,14 +45,15 @@ from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
-from estimators.recursive.learner import Learner
+from estimators.recursive.learner import Learner, covariance_of
 from estimators.recursive.weights import reversals
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD
 
 #: s, argued: Length of a block; longer than residuals are correlated (decision 012, point 1).
 BLOCK: Final = 1.0
-#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
+#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named for a misfit so large that
+#: nothing is trusted. What is not known well enough may owe it to a cause below the noise, which is unexplained too.
 MOST: Final = 0.5
 #: 1, argued: Share of the square of the unexplained torque that a lag must explain to be named: it shifts all of the
 #: torque, so it is most of the residual or not its cause.
@@ -338,7 +339,7 @@ class ModelFit:
         if not self.state.spoiled and self.state.varies == NOW:
             return (Reason("unexplained_lately"),)
         left = {"unexplained": 100.0 * float(self.state.left)}
-        return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
+        return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes())
 
     def cause_of(self, learner: Learner) -> Callable[[int, float], tuple[Reason, ...]]:
         """Function of a parameter and its deviation: causes other than a lack of motion that make it so large, if any.
@@ -349,7 +350,7 @@ class ModelFit:
         if not state.left > 0.0:
             return lambda *_: ()
         noise = rls.variance() * rls.share() * rls.covariance().diagonal() + left.unexcited.diagonal()
-        causes = self.causes if state.share > 0.0 else None
+        causes = self.causes(0.0) if state.share > 0.0 else None
 
         def cause(which: int, deviation: float) -> tuple[Reason, ...]:
             most = MOSTLY * deviation**2
@@ -379,21 +380,24 @@ class ModelFit:
         state, gram = self.state, learner.state.gram
         if not state.left > 0.0:
             return ()
+        covariance = np.empty_like(gram)
+        covariance_of(learner.state, covariance)
         steps = float(np.sum(gram * self._left_of_steps(learner)))
         late = float(np.einsum("oi,ij,oj->", state.late, gram, state.late))
-        noise = learner.rls.variance() * learner.rls.share() * learner.rls.covariance() + learner.state.unexcited
-        rest = float(np.sum(gram * state.effects)) - steps - late
+        white = learner.rls.variance() * learner.rls.share() * learner.rls.covariance() + learner.state.unexcited
+        noise, rest = float(np.sum(gram * white)), float(np.sum(gram * state.effects)) - steps - late
         # what no row identifies, and what a value that is followed may move by: neither is in any residual
         unseen = float(np.sum(gram * (learner.misfit - state.effects)))
-        sources = {"noise": float(np.sum(gram * noise)), "unseen": unseen, "steps": steps, "late": late, "rest": rest}
+        similar = float(np.sum(gram * (covariance - learner.misfit))) - noise  # residuals that follow each other
+        sources = {"noise": noise, "unseen": unseen, "steps": steps, "late": late, "rest": rest, "similar": similar}
         most = max(sources, key=lambda one: sources[one])
-        if most in ("noise", "unseen"):
+        if most in ("noise", "unseen") or (most == "similar" and not state.share > 0.0):
             return ()
-        if most == "late":
-            return (Reason("instant_not_identifiable"),)
         if most == "steps" and self._steps:
             return (self._too_coarse(),)
-        return self.causes if state.share > 0.0 else self._reversals()
+        if state.share > 0.0:  # what rows show comes before a lag, which they do not exclude
+            return self.causes(0.0)
+        return (Reason("instant_not_identifiable"),) if most == "late" else self._reversals()
 
     def _reversals(self) -> tuple[Reason, ...]:
         """The reason where rows with or after a reversal bias θ; none where such rows belong to an earlier θ."""
@@ -404,11 +408,13 @@ class ModelFit:
         step = max(self._steps, key=lambda one: one.wanted)
         return Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted})
 
-    @property
-    def causes(self) -> tuple[Reason, ...]:
-        """Causes of the misfit, the largest share first; the cause is unknown where the largest is not possible."""
+    def causes(self, most: float = MOST) -> tuple[Reason, ...]:
+        """Causes of the misfit, the largest share first; the cause is unknown where the largest is not possible.
+
+        most: share of the unexplained torque, rms, that they must explain.
+        """
         state, reasons = self.state, list[Reason]()
-        if state.share < MOST * state.left or not self._possible(int(state.gains.argmax())):
+        if state.share < most * state.left or not self._possible(int(state.gains.argmax())):
             return (Reason("residual_not_noise"),)
         for k in np.argsort(-state.gains):
             if state.gains[k] <= 0.0 or len(reasons) == 2:

@@ -120,7 +120,7 @@ class EstimateReport:
         predicted = reported[2 * count + FIGURES :].dot(values[: self._count]).item()
         error, forgetting, measured = reported[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
-        if parts.nonlinear is not None and phase is Phase.STARTING:
+        if phase is Phase.STARTING:
             reasons += parts.start.unsure
         done = progress(phase, parts.motion, parts.validity)
         return Estimate(

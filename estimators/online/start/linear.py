@@ -30,11 +30,12 @@ IN_MOTION: Final = 0.5
 #: root of the motion, by 1.5 %, and is itself known to about 10 % (decision 065).
 GROWN: Final = 1.03
 
+#: s, argued: Between instants of a change that are tried: as long as rows in which one is sought after a start.
+APART: Final = 2.0
+
 
 class LinearStart:
     """Learns with λ = 1 from a wide prior, over enough motion."""
-
-    unsure: tuple[Reason, ...] = ()
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class LinearStart:
         compiled: which kernels there are."""
         self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
+        self.unsure: tuple[Reason, ...] = ()
         self._try = 0.0  # rows of motion before which certainty is not computed
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
@@ -99,11 +101,19 @@ class LinearStart:
         motion, length = self._motion, self._motion.length
         enough = motion.state.count >= max(IN_MOTION * length, motion.state.cycle, self._try)
         enough = enough and self.gathering.elapsed >= length * motion.row and self.gathering.shown
-        if enough and self.gathering.prediction <= SMALL:
+        if enough and self.gathering.prediction <= SMALL and self._is_constant():
             return True
         if enough:
             self._try = GROWN * motion.state.count
         return False
+
+    def _is_constant(self) -> bool:
+        """Whether rows before and after any instant have the values of all: of two truths a mean is no prediction, and
+        what it leaves would be taken for what is usual from then on."""
+        length = round(APART / self._motion.row)
+        constant = self.gathering.rows.change(self.gathering.noise(), length, self._overlap) <= SMALL
+        self.unsure = () if constant else (Reason("residual_not_noise"),)
+        return constant
 
     def found(self, _found: EndedRefit) -> Verdict:
         """Wait: this start searches nothing."""
@@ -112,6 +122,7 @@ class LinearStart:
     def restart(self) -> None:
         """Forget everything."""
         self.gathering.restart()
+        self.unsure = ()
         self.spectrum = UNKNOWN
 
     def _look(self, noise: Floats) -> None:

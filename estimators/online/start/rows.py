@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.misfit.recent_values import recent_gain
 from estimators.numerics.directions import Directions
 from estimators.numerics.robust import OUTLIER, deviation_factors, robust_mean
 from estimators.online.start.pieces import Pieces
@@ -23,6 +24,8 @@ SINGULAR: Final = 1e-10
 BLOCKS: Final = 3
 #: times, argued: Rounds of Huber's weights; after three they change by less than the rows' noise.
 ROUNDS: Final = 3
+#: 1, argued: Share of what values of every part explain from which those before and after an instant are the reason.
+MOSTLY: Final = 0.5
 #: deviations, derived: Median of the magnitude of a standard normal.
 MEDIAN: Final = 0.6745
 
@@ -213,6 +216,31 @@ class StartRows:
         return deviation_factors(
             phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs
         )
+
+    def change(self, noise: Floats, length: int, overlap: float) -> float:
+        """Share of the torque (rms) before or after an instant that values of its own explain beyond those of all rows,
+        and beyond chance: the largest. Nothing where values of every part explain far more: then they differ by pose or
+        speed, as where the model is wrong, and not by time.
+
+        noise: (outputs,) variances; length: rows from one instant that is tried to the next; overlap: rows that say the
+        same. Rows with a reversal are left out.
+        """
+        phi, y = self._rows()
+        weight, most = ~self._seen.all() / np.sqrt(noise), 0.0
+        flat = np.concatenate([phi * weight[:, :, None], (y * weight)[:, :, None]], axis=2)
+        parts = [slice(max(end - length, 0), end) for end in range(len(y), length // 2, -length)]
+        products = np.array([np.einsum("roi,rok->ik", flat[part], flat[part]) for part in parts])
+        rows = np.array([float(np.count_nonzero(weight[part])) for part in parts])
+        theta = Directions.of(products.sum(axis=0)[:-1, :-1]).inverse @ products.sum(axis=0)[:-1, -1]
+        gains = sum(recent_gain(one, theta, count, overlap) for one, count in zip(products, rows, strict=True))
+        for at in range(1, len(parts)):
+            sides = [(products[one].sum(axis=0), float(rows[one].sum())) for one in (slice(at), slice(at, None))]
+            gain = [recent_gain(one, theta, count, overlap) for one, count in sides]
+            if sum(gain) > MOSTLY * gains:
+                most = max(
+                    most, *(own / max(one[-1, -1], LEAST_DIVISOR) for (one, _), own in zip(sides, gain, strict=True))
+                )
+        return float(np.sqrt(most))
 
     def prediction(self, noise: Floats) -> float:
         """Deviation of what least squares predict of usual rows, whitened; noise: (outputs,) variances.

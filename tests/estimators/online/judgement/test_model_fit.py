@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Phase, Status
-from estimators.misfit.regressors import CAUSES, ELASTIC
+from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
 from estimators.online.joint import JointEstimator
@@ -174,7 +174,7 @@ def test_a_misfit_takes_validity_away_and_has_a_name(case: str) -> None:
 def causes_of(misfit: Misfit) -> set[str]:
     joint = phases()
     joint.absorb(rows(90.0, misfit))
-    return {one.code for one in joint.parts.fit.causes}
+    return {one.code for one in joint.parts.fit.causes()}
 
 
 def test_an_eccentric_encoder_has_a_name_where_it_may_be_one() -> None:
@@ -188,7 +188,7 @@ def test_a_lag_that_explains_less_than_half_is_none() -> None:
     fit.state.left, fit.state.share = 0.1, 0.08
     for share, code in ((0.6, "torque_lag"), (0.4, "residual_not_noise")):
         fit.state.gains[0] = share * 0.1**2
-        assert [one.code for one in fit.causes] == [code]
+        assert [one.code for one in fit.causes()] == [code]
 
 
 def test_the_size_of_a_dead_zone_is_reported() -> None:
@@ -283,9 +283,27 @@ def test_what_makes_a_prediction_uncertain_is_its_largest_source() -> None:
     learner.misfit[0, 0] = 1e6  # of a value that is followed
     assert fit.cause_of_all(learner) == ()
     fit.state.effects[0, 0] = 1e6
-    assert fit.cause_of_all(learner) == fit.causes
+    assert fit.cause_of_all(learner) == fit.causes(0.0)
     fit.state.late[0, 0] = 1e4
+    assert fit.cause_of_all(learner) == fit.causes(0.0), "what rows show comes before what they do not exclude"
+    fit.state.share = 0.0
     assert fit.cause_of_all(learner) == (Reason("instant_not_identifiable"),)
+
+
+def test_residuals_that_follow_each_other_have_the_cause_that_was_seen() -> None:
+    """A torque of the angle that is well below the noise makes them alike, and a prediction uncertain."""
+    joint = phases()
+    joint.absorb(rows(20.0))
+    fit, learner = joint.parts.fit, joint.parts.learner
+    fit.state.late[:], fit.state.effects[:], learner.misfit[:] = 0.0, 0.0, 0.0
+    fit.state.left, fit.state.share, fit.state.gains[CAUSES.index(ANGLE)] = 0.1, 0.0, 0.01**2
+    learner.correlated[:] = 1e4 * np.eye(learner.rls.p)
+    assert fit.cause_of_all(learner) == (), "without a cause that was seen only motion is lacking"
+    fit.state.share = 0.01
+    assert [one.code for one in fit.cause_of_all(learner)] == ["torque_repeats"]
+    assert [one.code for one in fit.causes()] == ["residual_not_noise"], "it is no cause of all that is unexplained"
+    learner.correlated[:] = np.eye(learner.rls.p)
+    assert fit.cause_of_all(learner) == (), "of white noise alone"
 
 
 def test_values_that_jump_as_often_as_residuals_remember_are_not_trusted() -> None:
@@ -312,9 +330,9 @@ def test_an_elastic_drive_has_a_name() -> None:
     fit.state.gains[CAUSES.index(ELASTIC)] = 0.01
     fit.state.scores.theta[0] = 2.0  # inertia
     fit.state.found[CAUSES.index(ELASTIC)] = -1.5
-    assert fit.causes == (Reason("drive_elastic"),)
+    assert fit.causes() == (Reason("drive_elastic"),)
     fit.state.found[CAUSES.index(ELASTIC)] = -2.5
-    assert fit.causes == (Reason("residual_not_noise"),), "no load lets go of more inertia than there is"
+    assert fit.causes() == (Reason("residual_not_noise"),), "no load lets go of more inertia than there is"
 
 
 def test_a_misfit_that_ends_is_over() -> None:

@@ -81,3 +81,18 @@ def test_certainty_is_computed_again_when_there_is_more_motion(monkeypatch: pyte
         assert asked[-1] <= SMALL < asked[0], "certainty ends it, and did not from the first"
     assert ends[0] <= ends[1] <= 1.03 * ends[0] + 0.1, ends
     assert counts[1] <= counts[0] / 2, counts
+
+
+def test_a_start_with_a_change_in_it_is_not_over() -> None:
+    """A payload that is taken up within a start: the mean of two truths would be valid, and wrong."""
+    t = np.arange(round(8.0 * RATE)) / RATE
+    q = 0.8 * (np.sin(2 * np.pi * 0.5 * t) + 0.5 * np.sin(2 * np.pi * 1.3 * t))
+    v, a = np.gradient(q, 1 / RATE), np.gradient(np.gradient(q, 1 / RATE), 1 / RATE)
+    noise = np.random.default_rng(2).normal(0.0, 0.05, len(t))
+    for carried, ends in ((0.0, True), (0.05, False)):
+        factor = 1.0 + carried * (t >= 3.0)
+        torque = factor * (2.0 * a + 5.0 * np.sin(q)) + 3.0 * v + 1.5 * np.sign(v) + 4.0 + noise
+        joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1 / RATE)
+        joint.absorb(np.round(t * 1e9).astype(np.int64), np.column_stack([q, torque]))
+        assert (joint.phases.phase is Phase.NORMAL) == ends
+        assert ends or [one.code for one in joint.estimate().reasons] == ["residual_not_noise"]

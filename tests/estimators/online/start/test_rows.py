@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
+from estimators.misfit.recent_values import BY_CHANCE
 from estimators.numerics.robust import OUTLIER, deviation_factors
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats
@@ -311,6 +312,22 @@ def test_rows_with_a_reversal_are_left_out_of_it_where_three_a_parameter_are_lef
     found = gathered(phi, y, seen=seen).prediction(NOISE)
     usual = np.arange(300) < clear if left_out else np.full(300, True)
     assert found == pytest.approx(expected_prediction(phi, y, usual), rel=0.02)
+
+
+def test_rows_after_a_change_are_seen_and_noise_is_not() -> None:
+    """The share of their torque that their own least squares explain beyond those of all rows, and chance."""
+    phi, y = made(600)
+    assert gathered(phi, y).change(NOISE, 100, 1.0) == 0.0, "one truth"
+    y += (0.3 * THETA[0] * phi[:, :, 0]) * (np.arange(600) >= 500)[:, None]
+    A, b = whitened(phi, y)
+    theta, part = np.linalg.lstsq(A, b)[0], slice(1000, 1200)
+    before = float(np.sum((b[part] - A[part] @ theta) ** 2))
+    gain = before - float(np.linalg.lstsq(A[part], b[part])[1][0]) - BY_CHANCE * 3 / 200 * before
+    expected = np.sqrt(gain / np.sum(b[part] ** 2))
+    assert gathered(phi, y).change(NOISE, 100, 1.0) == pytest.approx(expected, rel=1e-9)
+    turned = np.zeros((600, 2), np.bool_)
+    turned[500:] = True
+    assert gathered(phi, y, seen=turned).change(NOISE, 100, 1.0) == 0.0, "rows with a reversal say nothing of it"
 
 
 # --- limits
