@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from estimators.misfit.scores import sweep
-from estimators.numerics.jit import inline
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.thresholds import OWN_SHARE
 
@@ -57,3 +57,9 @@ def recent_gain(recent: Floats, theta: Floats, rows: float, overlap: float) -> f
             sweep(rest, i)
     chance = BY_CHANCE * p * overlap / rows
     return float(max(unexplained - rest[p, p] - chance * unexplained, 0.0))
+
+
+@kernel("f8(f8[:, ::1], f8[::1], f8, f8)")
+def gain_of(products: Floats, theta: Floats, rows: float, overlap: float) -> float:
+    """Return the gain of `recent_gain`, called from Python."""
+    return recent_gain(products, theta, rows, overlap)

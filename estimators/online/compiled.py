@@ -14,6 +14,7 @@ LAWS: Final = (
 # modules whose kernels a joint without nonlinear parameters does not need before it has moved for a second …
 LEARNING: Final = (
     "estimators.conditioning.spikes",
+    "estimators.misfit.recent_values",
     "estimators.misfit.regressors",
     "estimators.misfit.scores",
     "estimators.numerics.directions",

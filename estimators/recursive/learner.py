@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from estimators.numerics.jit import inline
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.recursive.estimator import LARGEST, RecursiveLeastSquares
 from estimators.recursive.forgetting import Forgetting, Threshold
@@ -185,3 +185,9 @@ def covariance_of(learnt: Learnt, out: Floats) -> None:
             for j in range(k, p):
                 entry += middle[i, j] * root[k, j]
             out[i, k] = out[k, i] = entry
+
+
+@kernel((Learnt, "f8[:, ::1]"))
+def write_covariance(learnt: Learnt, out: Floats) -> None:
+    """Write Σ (parameters, parameters) of θ, called from Python."""
+    covariance_of(learnt, out)

@@ -45,7 +45,7 @@ from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
-from estimators.recursive.learner import Learner, covariance_of
+from estimators.recursive.learner import Learner, write_covariance
 from estimators.recursive.weights import reversals
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD
@@ -381,7 +381,7 @@ class ModelFit:
         if not state.left > 0.0:
             return ()
         covariance = np.empty_like(gram)
-        covariance_of(learner.state, covariance)
+        write_covariance(learner.state, covariance)
         steps = float(np.sum(gram * self._left_of_steps(learner)))
         late = float(np.einsum("oi,ij,oj->", state.late, gram, state.late))
         white = learner.rls.variance() * learner.rls.share() * learner.rls.covariance() + learner.state.unexcited

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.misfit.recent_values import recent_gain
+from estimators.misfit.recent_values import gain_of
 from estimators.numerics.directions import Directions
 from estimators.numerics.robust import OUTLIER, deviation_factors, robust_mean
 from estimators.online.start.pieces import Pieces
@@ -232,10 +232,10 @@ class StartRows:
         products = np.array([np.einsum("roi,rok->ik", flat[part], flat[part]) for part in parts])
         rows = np.array([float(np.count_nonzero(weight[part])) for part in parts])
         theta = Directions.of(products.sum(axis=0)[:-1, :-1]).inverse @ products.sum(axis=0)[:-1, -1]
-        gains = sum(recent_gain(one, theta, count, overlap) for one, count in zip(products, rows, strict=True))
+        gains = sum(gain_of(one, theta, count, overlap) for one, count in zip(products, rows, strict=True))
         for at in range(1, len(parts)):
             sides = [(products[one].sum(axis=0), float(rows[one].sum())) for one in (slice(at), slice(at, None))]
-            gain = [recent_gain(one, theta, count, overlap) for one, count in sides]
+            gain = [gain_of(one, theta, count, overlap) for one, count in sides]
             if sum(gain) > MOSTLY * gains:
                 most = max(
                     most, *(own / max(one[-1, -1], LEAST_DIVISOR) for (one, _), own in zip(sides, gain, strict=True))

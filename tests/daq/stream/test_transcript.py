@@ -31,7 +31,7 @@ def readings(count: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
 def test_packing_keeps_every_bit(count: int) -> None:
     rows = readings(count, count)
-    given = (count, 1, -2, [3], [], {"a": 1.5}, None, True, {"elbow": 9.5}, {"elbow": {"wear": 0.1}})
+    given = (count, 1, -2, [3], [], {"a": 1.5}, None, True, {"elbow": 9.5}, {"elbow": {"wear": 0.1}}, 1)
     block = unpack(pack(TurnBlock(2**47, 3, [Batch(*given)], rows)))
     assert block.readings.tobytes() == rows.tobytes()
     assert (block.boot, block.number) == (2**47, 3)
