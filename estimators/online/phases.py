@@ -235,7 +235,8 @@ class Phases:
         estimate = self.report.estimate(self.state.phase, self.state.spectrum, certain_resting)
         if self._compiled.ending or self.phase not in GATHERING:
             return estimate
-        return estimate._replace(reasons=(*estimate.reasons, COMPILING))
+        reasons = estimate.reasons if self._compiled.learning else ()  # before, there may be motion, and no row of it
+        return estimate._replace(reasons=(*reasons, COMPILING))
 
     def events(self) -> list[Event]:
         """Return the events since the last call."""

@@ -81,7 +81,8 @@ function drifts(joint) {
 }
 
 // the state that a joint is in now, whatever has changed of it before
-const stateOf = (joint) => (joint.phase === "normal" && joint.state.health?.status === "learning" ? unsureKey(joint) : joint.phase);
+const compiles = ({ phase, reasons }) => phase === "waiting" && reasons.some(({ code }) => code === "kernels_compiling"); // its data have come
+const stateOf = (joint) => (joint.phase === "normal" && joint.state.health?.status === "learning" ? unsureKey(joint) : compiles(joint) ? "starting" : joint.phase);
 
 // What has changed of a joint and is not acknowledged, whatever state it is in now; null: nothing.
 function changeOf(joint) {

@@ -168,6 +168,7 @@ def test_a_start_that_waited_for_kernels_waits_at_the_same_places(tmp_path: Path
     assert phases.count("waiting") > 100, "without the wait 1 s, 50 updates"
     waiting = ["kernels_compiling" in {one["code"] for one in update["health"]["reasons"]} for update in updates_of_one]
     assert all(waiting[:-50])
+    assert len(updates_of_one[0]["health"]["reasons"]) == 1, "not for motion: there is some"
     assert not waiting[-1]
     started = [one.update["text"] for one in said(file) if one.topic == "event/one" and one.update["kind"] == "started"]
     assert [re.match(r"from 1[12]\.\d s of motion", one) is not None for one in started] == [True], started

@@ -249,6 +249,16 @@ def test_the_state_and_what_has_changed_are_two_words_in_every_state(
     assert told[4] == (40 if key == "changed" else 60), "a change since it began, a state since the outlet saw it begin"
 
 
+def test_a_joint_that_waits_for_kernels_is_not_without_data(overview: Page) -> None:
+    wait = [{"code": "kernels_compiling", "text": "kernels are compiled", "todo": "Wait."}]
+    state = {"phase": "waiting", "since": 60.0, "health": {"status": "unestimated", "reasons": wait}}
+    told = overview.evaluate(JUDGE, {"phase": "waiting", "reasons": wait, "state": state})
+    assert told[1] == ["Starting up", "Changed"]
+    nothing = [{"code": "waiting_for_motion", "text": "waiting for motion", "todo": "Move it."}]
+    told = overview.evaluate(JUDGE, {"phase": "waiting", "reasons": nothing, "state": state})
+    assert told[1] == ["Waiting", "Changed"]
+
+
 def test_a_transient_says_how_much_torque_is_not_explained(overview: Page) -> None:
     alarm = [{"code": "alarm_stands", "text": "an alarm stands: values from before it", "todo": "Wait."}]
     state = {"phase": "transient", "since": 97.0, "health": {"status": "held", "reasons": alarm}}
