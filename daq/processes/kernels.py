@@ -146,9 +146,11 @@ class LaterKernels:
         self._child = None
 
     def stop(self) -> None:
-        """End it."""
+        """End it, and wait for its end."""
         if self._child is not None:
             self._child.send(signal.SIGKILL)
+            self._child.wait()
+            self._child = None
 
     def _compile(self) -> int:
         os.nice(LOWEST)
@@ -335,6 +337,8 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
             running[Child("compile", partial(_import, job)).pid] = job, time.monotonic()
             continue
         pid, status, used = os.wait4(-1, 0)
+        if pid not in running:  # a process that somebody else has started and not waited for
+            continue
         job, began = running.pop(pid)
         done.add(job)
         failed |= status != 0
