@@ -238,3 +238,9 @@ def test_where_nothing_can_be_kept_it_is_made_each_time(tmp_path: Path, monkeypa
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     made = iter(["one", "two"])
     assert [kept_text("it", lambda: next(made)) for _ in range(2)] == ["one", "two"]
+
+
+def test_a_process_that_somebody_else_has_started_is_left_alone(wait: Callable[..., None]) -> None:
+    with subprocess.Popen(["true"]) as other:
+        wait(lambda: ") Z " in Path(f"/proc/{other.pid}/stat").read_text())
+        assert build({frozenset({"hil_rig.messages"}): set()}) == 0
