@@ -56,9 +56,8 @@ class JointPipeline:
         compiled: CompiledSoFar | None = None,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility check of a start; listened: whether every update is needed, see Pipeline; place: place of
-        the joint among all, from 0 to 1; it spreads tasks that take long, so that they are not due for all joints at
-        once; compiled: which kernels there are, by default all."""
+        runs the plausibility check of a start; listened: whether every update is needed, see Pipeline; place: of the
+        joint among all, from 0 to 1, which spreads slow tasks; compiled: which kernels there are, by default all."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks, place, compiled)
         self.estimator = self._build()

@@ -54,7 +54,7 @@ def paper(static: float | None = None) -> Mechanism:
 
 
 def ramp(t: Floats) -> MechanismMotion:
-    """The same constant acceleration on every axis."""
+    """Accelerate every axis by one constant."""
     one = np.ones((len(t), JOINTS))
     return MechanismMotion(0.5 * RAMP * t[:, None] ** 2 * one, RAMP * t[:, None] * one, RAMP * one)
 
